@@ -10,7 +10,7 @@ extension Connection where Role == AccessoryRole {
     return session
   }
 
-  /// Leaves the session request of the device unanswered.
+  /// Leaves the device's session request unanswered.
   public func ignoreSession(_ id: UInt16) {
     perform { peer, _ in peer.ignoreSession(id) }
   }
@@ -57,7 +57,7 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
-      // The transport components describe every way to reach the accessory, only one of which is this cable. The
+      // The transport components describe every way to reach the accessory, and this cable is only one of them. The
       // protocol alone determines which native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects a peer to a cable on a loop; all I/O for a peer's decisions happens here.
+/// Connects a peer to a cable on a loop; this is the only place where a peer's decisions become I/O.
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
@@ -9,8 +9,8 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) is followed by the same steps: the events are drained, as
-/// much as possible is sent, and the timer is set. Nothing is allocated per packet.
+/// Every input (bytes, time, room, a call from the owner) is followed by the same steps: the events are drained,
+/// everything that can be sent is sent, and the timer is set. Nothing is allocated per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop that the connection runs on.
   public let loop: any EventLoop
@@ -99,7 +99,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return open
   }
 
-  /// Reads the peer's state.
+  /// Lets `body` read the peer's state.
   public func inspect<Result>(_ body: (borrowing Peer<Role>) -> Result) -> Result {
     body(peer)
   }

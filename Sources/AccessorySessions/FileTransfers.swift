@@ -36,7 +36,7 @@ public final class FileTransfers {
     }
   }
 
-  /// Returns true until a file that this side sends is delivered or cancelled.
+  /// Returns true until the file, which this side sends, is delivered or cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
   /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// How long the other side of a cable may be silent, for each step that it may have to take next. When a limit expires,
-/// the cable is closed, so that another host or accessory can take the silent side's place.
+/// How long the other side of a cable may be silent, depending on the step that it must take next. When a limit
+/// expires, the cable is closed, so that another host or accessory can take the silent side's place.
 ///
 /// On a cable whose two ends are fixed (``Cable/isDedicated``), the limits apply only on request, because no other
 /// device is waiting for the cable.
@@ -60,7 +60,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// Describes a silence of the other side that lasted too long.
+/// Describes a silence of the other side that exceeded its limit.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase

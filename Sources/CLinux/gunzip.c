@@ -32,7 +32,7 @@ int inflateEnd(struct zlib_stream *stream);
   F(int, inflateReset, (struct zlib_stream *stream), (stream))                                                          \
   F(int, inflateEnd, (struct zlib_stream *stream), (stream))
 
-// The functions have other names than in zlib, because a program may also be linked with zlib.
+// The functions have names other than zlib's, because a program may also be linked with zlib.
 #define DECLARE(result, name, parameters, arguments) static __typeof__(&name) late_##name;
 FUNCTIONS(DECLARE)
 

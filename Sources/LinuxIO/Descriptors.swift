@@ -17,7 +17,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The system's reason, such as "No such file or directory".
   public var reason: String { Self.reason(code) }
 
-  /// Text such as "cannot open /dev/ttyUSB0: No such file or directory".
+  /// One line that combines the action and the reason.
   public var description: String { "cannot \(action): \(reason)" }
 
   static func reason(_ code: Int32) -> String {

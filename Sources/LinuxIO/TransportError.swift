@@ -26,7 +26,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
   /// The cable ended after its link was up, but before the accessory was ready. The values are the number of
-  /// consecutive links that ended this way, and the last link's last message and reason for ending.
+  /// consecutive links that ended this way and, for the last link, its last message and the reason it ended.
   case unfinished(Address, links: Int, last: String, String)
   /// The accessory disconnected while it was being opened.
   case left(Address)
@@ -138,7 +138,6 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension TransportError {
-  /// Creates the error for a listener's failed system call.
   init(listening error: SystemError, at address: Address) {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)
@@ -149,7 +148,6 @@ extension TransportError {
     }
   }
 
-  /// Creates the error for a connecting host's failed system call.
   init(connecting error: SystemError, to address: Address) {
     switch error.code {
     case ENOENT, ECONNREFUSED: self = .nobodyThere(address, error.reason)

@@ -159,7 +159,7 @@ public protocol Listener: AnyObject {
 
 /// An event that a listener reports.
 public enum ListenerEvent {
-  /// A host connected. The cable's channel is not started.
+  /// A host connected. A host connected over this cable, whose channel has not been started.
   case accepted(Cable, PeerDescription)
   case refused(PeerDescription, reason: String)
   /// The listener cannot accept connections now, because the process has no free descriptors, and will try again.

@@ -37,7 +37,7 @@ public enum Address: Hashable, Sendable {
     case any
     case product(vendor: UInt16, product: UInt16)
     case serial(String)
-    /// The port that the accessory is plugged into: `1-2.4` means bus 1, port 2 of the root hub, and port 4 of the hub
+    /// The port that the accessory is plugged into; `1-2.4` means bus 1, port 2 of the root hub, and port 4 of the hub
     /// at that port.
     case port(bus: Int, path: [Int])
   }
@@ -133,7 +133,7 @@ extension Address.USBSelector: CustomStringConvertible {
 public struct AddressError: Error, Equatable, Sendable {
   /// The whole address as the user wrote it.
   public let text: String
-  /// The wrong part of the address; empty if a part is missing.
+  /// The wrong part of the address; empty if something is missing.
   public let part: String
   /// The offset of the wrong part in UTF-8 bytes.
   public let offset: Int
@@ -153,8 +153,8 @@ public struct AddressError: Error, Equatable, Sendable {
 }
 
 extension AddressError: CustomStringConvertible {
-  /// One line for users. Control characters are escaped and very long addresses are truncated, so that a wrong address
-  /// can neither control nor flood a terminal.
+  /// One line for users, with control characters escaped and very long addresses truncated, so that a wrong address can
+  /// neither control nor flood a terminal.
   public var description: String {
     let line = "\(problem.spelledOut(atMost: 240)) in the address '\(text.spelledOut(atMost: 160))' (byte \(offset))"
     return suggestion.map { "\(line): did you mean '\($0.spelledOut(atMost: 160))'?" } ?? line

@@ -4,9 +4,10 @@ public struct AddressForm: Equatable, Sendable {
   public let written: String
   /// A valid example.
   public let example: String
-  /// What a host connects to at such an address; nil if the form is not for hosts.
+  /// The target to which a host connects at such an address; nil if the form is not for hosts.
   public let host: String?
-  /// Where a simulated accessory with such an address appears; nil if the form is not for simulated accessories.
+  /// The place where a simulated accessory with such an address appears; nil if the form is not for simulated
+  /// accessories.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

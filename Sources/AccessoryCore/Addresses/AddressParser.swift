@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part, whose position is known because the part is a slice of the text.
+  /// Creates an error about a part, whose position follows from the part being a slice of the text.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -117,7 +117,7 @@ extension AddressParser {
   }
 
   private func serial(_ rest: Substring) throws(AddressError) -> Address {
-    // A comma with a '/' after it belongs to a folder's name and does not introduce a baud rate.
+    // A comma that is followed by a '/' belongs to a folder's name and does not introduce a baud rate.
     guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
       return .serial(path: try path(rest, kind: "serial"), baud: nil)
     }

@@ -86,7 +86,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// The address's bytes in the order in which they are written, which identifications also use.
+  /// The address's bytes in the order in which they are written, as in an identification.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
   /// The bytes in the order of the kernel's structures, lowest first.
@@ -100,7 +100,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
 }
 
 extension Address {
-  /// What may follow `bt:` in an address: an adapter on this machine, and the device at the other end.
+  /// The part of an address that may follow `bt:`: an adapter on this machine, and the device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
     /// The adapter, such as `hci0`; nil means any.
     public var adapter: String?

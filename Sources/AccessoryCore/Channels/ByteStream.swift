@@ -1,8 +1,8 @@
 /// A stream of bytes whose two directions end separately: a program's stdin and stdout, or a connected socket. A
 /// ``Channel``, by contrast, ends as a whole.
 ///
-/// A stream belongs to one loop. The stream reads only on request, and keeps the bytes that the handler does not
-/// accept, at most those of one read.
+/// A stream belongs to one loop. The stream reads only on request, and keeps the bytes that the handler does not accept
+/// (at most those of one read).
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before the first ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)

@@ -11,7 +11,7 @@ public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens a protocol's native channel. The channel is returned before it is started, but it accepts bytes immediately,
+  /// Opens a protocol's native channel. The channel is returned before it is started, but accepts bytes immediately,
   /// even while the medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
   /// Receives each native channel that the device opens, with its protocol. The channels have not been started.

@@ -48,7 +48,7 @@ extension Cable {
   }
 
   /// Returns this cable with an observer for each of its channels at this end; `witness` creates the observers, and is
-  /// given the protocol of a native channel. While `gate` is closed, the cable pauses.
+  /// given the protocol of a native channel. The cable pauses while `gate` is closed.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -164,11 +164,11 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   }
 }
 
-/// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
+/// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes pass.
 ///
 /// A transcript or capture must be complete, so its writer closes the gate when too many bytes are waiting to be
 /// written, and opens it again later. While the gate is closed, nothing is read from the cables and `send` accepts
-/// nothing. To the peer, the line then looks idle, and the peer may give up when its own timeouts expire.
+/// nothing. To the peer, the line then looks idle, so the peer may give up when its own timeouts expire.
 ///
 /// A gate belongs to the same loop as its cables.
 public final class CableGate {
@@ -191,7 +191,7 @@ public final class CableGate {
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call this method in a turn of its own, because waiting senders send immediately.
+  /// Resumes all cables. Call this method in a separate turn of the loop, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

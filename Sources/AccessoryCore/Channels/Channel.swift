@@ -1,4 +1,4 @@
-// This module's public interface uses the instants, hex text and byte queues of WireBasics.
+// This module's public interface uses the instants, hex formatting and byte queues of WireBasics.
 @_exported import WireBasics
 
 /// A byte pipe between an accessory and a device, such as memory, a socket, a pty, a serial line or a USB bulk pair.
@@ -24,7 +24,8 @@
 /// Faults and transcripts are channels that wrap other channels.
 public protocol Channel: AnyObject {
   /// Whether each `send` is one transfer on the medium, as on USB. If transfers are kept apart, packets are sent one by
-  /// one; otherwise, a sender may combine several packets in one `send`. Readers must not rely on these boundaries.
+  /// one; otherwise, a sender may combine several packets in one `send`. Readers must not rely on the boundaries
+  /// between transfers.
   var keepsTransfersApart: Bool { get }
 
   /// The maximum number of bytes of one `send` that fit in one frame of the medium; nil if the medium has no frames. A
@@ -38,8 +39,8 @@ public protocol Channel: AnyObject {
   /// gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both together were accepted. With
-  /// this method, senders need not copy a large body into one buffer with a small head. On media that keep transfers
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both together were accepted. This
+  /// method saves senders from copying a large body into one buffer with a small head. On media that keep transfers
   /// apart, head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 

@@ -1,10 +1,10 @@
 /// One end of an in-memory cable, whose two ends are on one virtual or real loop.
 ///
-/// Sent bytes are delivered in a later turn, after the latency plus the time that they take at the line's rate. The
-/// receiving end holds bytes up to a capacity; when that is reached, the sender must wait. When one end is closed, the
+/// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
+/// The receiving end holds bytes up to a capacity; when it is full, the sender must wait. When one end is closed, the
 /// other still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
-/// An end's owner must retain it while it is in use; a started end retains its handler until the channel ends.
+/// An end must be retained by its owner while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
@@ -20,8 +20,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references. That is
-  // safe, because both ends belong to one loop, and an end that is released clears the other end's reference to it.
+  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references, which is
+  // safe because both ends belong to one loop, and an end that is released clears the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
@@ -142,11 +142,10 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the owner would wait forever: it is waiting for room to send and has paused reading, but the other end is
-  /// gone.
+  /// Whether the owner would wait forever, because it is waiting for room to send and has paused reading, but the other
+  /// end is gone.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
-  /// Handles a send to an end that is gone.
   private func waitForNothing() {
     outbound.senderWaits = true
     scheduleDelivery()

@@ -10,7 +10,7 @@ final class LoopbackPipe {
     var count: Int
   }
 
-  /// A line with a limited rate delivers a hundredth of a second's bytes at a time, but at least this many.
+  /// A line with a limited rate delivers the bytes of a hundredth of a second at a time, but at least this many.
   private static let leastStep = 64
 
   private let capacity: Int
@@ -83,7 +83,7 @@ final class LoopbackPipe {
     }
   }
 
-  /// Closes the pipe cleanly: the receiver first gets every accepted byte, and then the end.
+  /// Closes the pipe cleanly: the receiver gets every accepted byte before the end is reported.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
@@ -138,7 +138,7 @@ final class LoopbackPipe {
     return draining.bytes(from: drained, most: most)
   }
 
-  /// Records that a block was delivered. Has no effect if the receiver's handler has cut the pipe.
+  /// Records that a block was delivered, unless the receiver's handler has cut the pipe.
   func received(_ count: Int) {
     guard drained + count <= draining.count else { return }
     drained += count

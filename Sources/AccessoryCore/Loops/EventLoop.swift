@@ -20,8 +20,7 @@ public protocol EventLoop: AnyObject, Sendable {
 
   /// Creates an unarmed timer that calls `work` on the loop at its deadline. Create and use timers only on the loop.
   ///
-  /// Timers are meant to be created once and moved often: moving a timer allocates nothing, so it can be moved with
-  /// every packet.
+  /// Create a timer once and move it often: moving a timer allocates nothing, so it can be moved with every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
   /// Runs `work` on the loop in a later turn. No other method may be called from other threads.
@@ -34,7 +33,7 @@ extension EventLoop {
     makeTimer {}
   }
 
-  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After firing or cancellation, the timer
+  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. A timer that has fired or was cancelled
   /// retains nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
@@ -101,8 +100,7 @@ public protocol DescriptorWatch: AnyObject {
 
 /// Carries a value that belongs to a loop through threads that must not use it.
 ///
-/// The compiler cannot see that a loop runs on a single thread; this type asserts that it does, and checks every
-/// access.
+/// The compiler cannot see that a loop runs on a single thread, so this type asserts it and checks every access.
 ///
 /// ```swift
 /// let box = LoopBound(connection, on: loop)

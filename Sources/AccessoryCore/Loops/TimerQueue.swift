@@ -15,8 +15,8 @@ public final class TimerQueue {
     }
   }
 
-  // Overlapping access is not checked for the queue and its timers: they belong to one loop and call no outside code,
-  // and the checks took a third of a timer's cost.
+  // Overlapping access is not checked for the queue and its timers, because they belong to one loop, call no outside
+  // code, and would spend a third of a timer's cost on the checks.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
@@ -87,7 +87,7 @@ public final class TimerQueue {
         }
         timer.queuedAt = nil
       }
-      // The timer was cancelled, or now has another entry.
+      // The timer was cancelled, or has a newer entry.
       removeFirst()
     }
   }
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // With an unsafe buffer, entries are swapped without reference counting of their timers.
+  // Through an unsafe buffer, entries are swapped without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -174,7 +174,7 @@ public final class LoopTimer {
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work; call this after removing the timer from the queue.
+  /// Does the timer's work, after the timer has been removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work

@@ -40,7 +40,7 @@ package struct MessageRate: Equatable, Sendable {
     return take(startingAgainAt: now)
   }
 
-  /// Returns the number of unreported messages before the period ends.
+  /// Returns the number of unreported messages, even before the period ends.
   package mutating func take(startingAgainAt now: Instant) -> Int {
     defer { (start, held) = (now, 0) }
     return held

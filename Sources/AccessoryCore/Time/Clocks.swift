@@ -1,6 +1,7 @@
 import Glibc
 
-/// The system's monotonic clock, which counts from the creation of this value, so that instants stay readable.
+/// The system's monotonic clock, which counts from the creation of this value, so that instants are small enough to
+/// read.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 

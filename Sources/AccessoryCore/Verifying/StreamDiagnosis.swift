@@ -1,7 +1,7 @@
 /// Diagnoses received bytes that differ from the expected bytes of a stream.
 ///
-/// The diagnosis goes through the received segments in order (``StreamSegments``) and tracks the expected position in
-/// the stream. A segment from a later position leaves a gap, which counts as *lost* unless a later segment fills it
+/// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected position in the
+/// stream. A segment from a later position leaves a gap, which counts as *lost* unless a later segment fills it
 /// (*reordered*). A segment from an earlier position counts as *repeated* if the stream then continues where it was
 /// interrupted, and as *stale* if the segment took the place of a later burst. Bytes that belong nowhere in the stream
 /// count as *corrupted* if the stream continues as if they had been correct, as *inserted* if it continues as if they
@@ -135,7 +135,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// Describes the bytes in a range whose position in the stream is unknown.
+  /// Describes a range of bytes whose position in the stream is unknown.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -147,7 +147,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Searches the starts of the last bursts for a short range, which need not contain a whole block; returns the
+  /// Searches for a short range, which need not contain a whole block, at the starts of the last bursts; returns the
   /// range's position in the stream.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }

@@ -52,7 +52,7 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, which are empty for a steady verifier, and continues with the bytes after them.
+  /// Returns the findings, and continues with the bytes after them; a steady verifier has no findings.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)

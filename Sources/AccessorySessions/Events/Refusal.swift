@@ -9,7 +9,7 @@ public enum Refusal: Equatable, Sendable {
   case identification([IdentificationFinding])
   /// The accessory's SYN is unusable.
   case synchronization(LinkParametersError)
-  /// The accessory sent iAP1 frames, one of which is the value, but no iAP2 detection sequence.
+  /// The accessory sent iAP1 frames but no iAP2 detection sequence; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])
   /// The accessory did not answer in time.
   case unanswered(DevicePeer.Step)
@@ -30,7 +30,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// A remedy that programs in the device's role may offer, each under a name of its own.
+  /// A remedy that a program in the device's role may offer, under a name of its own.
   public enum Remedy: Sendable {
     case acceptAuthentication
     case skipAuthentication

@@ -7,7 +7,7 @@ import IAP2
 ///
 /// Events only report what happened. Only the publication machine produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
-  /// The place where an event happened.
+  /// The side on which an event happened.
   public enum Side: String, Equatable, Sendable {
     case accessory
     case cable
@@ -46,7 +46,7 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// What happened.
   public enum Kind: Equatable, Sendable {
-    /// The accessory was plugged in at this place.
+    /// The accessory was plugged in; the value names the place.
     case attach(String)
     /// The accessory was unplugged or disappeared, for this reason.
     case detach(String)
@@ -63,7 +63,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case alert(String)
     /// A fault deliberately disturbed bytes on a channel.
     case fault(String)
-    /// Something went wrong that was not simulated on purpose.
+    /// Something went wrong unintentionally.
     case warning(String)
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
@@ -115,7 +115,7 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// The time on the loop's clock.
   public var time: Instant
-  /// The place where the event happened.
+  /// The side on which the event happened.
   public var side: Side
   /// What happened.
   public var kind: Kind

@@ -16,7 +16,7 @@ public final class Session {
   public let protocolName: String
   // Exclusivity is not checked here, as in all code that handles bursts: a session belongs to one loop and calls no
   // other code while these properties change, and a reader has exclusive use of the buffer.
-  /// The receiver of the session's events, which the session retains until it ends.
+  /// Receives the session's events; the session retains its handler until it ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// The reason the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
@@ -32,8 +32,8 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// Whether calls to the handler are held back; when this becomes false, the missed events are reported. The events of
-  /// a suspended app are held back in this way.
+  /// Whether calls to the handler are held back, as for a suspended app; when this becomes false, the missed events are
+  /// reported.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
@@ -41,8 +41,8 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether the arrival of bytes is reported to the handler only once, even if the bytes stay unread, as some systems
-  /// have been seen to do (field failure W7, the event that never came). The bytes can still be read.
+  /// Whether the handler is notified of bytes only once, even if they stay unread (and readable), as some systems have
+  /// been seen to do (field failure W7, the event that never came).
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -172,7 +172,7 @@ public final class Session {
     handler?.sessionIsWritable(self)
   }
 
-  /// Ends the session; `rest` arrived before the end and has not been delivered yet.
+  /// Ends the session; `rest` contains bytes that arrived before the end and have not been delivered.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)

@@ -41,7 +41,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// What happens when the reader of the output disconnects.
   package enum WhenReaderLeaves {
-    /// The session is closed, because a pipeline's reader that exits needs no more.
+    /// The session is closed, because a pipeline's reader that has exited needs no more.
     case close
     /// The session continues until the input ends, because a socket's client may have disconnected after sending its
     /// last bytes. Without a session, the relay waits for one if `whileWaiting` is set; otherwise, the relay ends.

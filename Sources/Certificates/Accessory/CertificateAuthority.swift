@@ -48,7 +48,7 @@ public final class CertificateAuthority: Sendable {
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// Creates the stream for one thing to derive from a seed, such as "coprocessor 3.0".
+  /// Creates the stream for a thing to derive from a seed, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }

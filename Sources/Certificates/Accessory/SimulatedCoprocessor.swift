@@ -16,7 +16,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   /// The generation that the coprocessor simulates.
   public let generation: CoprocessorGeneration
 
-  /// Whether the coprocessor signs the challenge itself or a hash of it.
+  /// Whether the coprocessor signs the challenge itself or its hash.
   public let reading: ChallengeReading
 
   private let seed: SeedStream
@@ -75,8 +75,8 @@ private struct Identity: Sendable {
   /// The authority is kept together with the identity, so that its `ObjectIdentifier` cannot be reused.
   private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
 
-  /// Returns the identity shared by coprocessors with the same seed, and creates it if necessary. In a run that creates
-  /// many worlds, the accessories of all worlds have the same seeds.
+  /// Returns the identity shared by coprocessors with the same seed, and creates it if necessary. A run that creates
+  /// many worlds gives their accessories the same seeds.
   static func shared(
     _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
   ) -> Identity {

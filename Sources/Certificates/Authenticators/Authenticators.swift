@@ -22,7 +22,7 @@ public protocol AccessoryAuthenticator: Sendable {
 }
 
 extension AccessoryAuthenticator {
-  /// False by default, because software computes responses immediately.
+  /// The default is false, because software computes responses immediately.
   public var isSlow: Bool { false }
 }
 
@@ -41,7 +41,7 @@ public protocol DeviceAuthenticator: Sendable {
   /// Decides whether to accept (AA05) or refuse (AA04) the response to a challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// Returns a certificate's serial in the form that apps see; nil if it cannot be read.
+  /// Returns a certificate's serial in the form that apps see; nil if the serial cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
@@ -121,7 +121,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Returns a certificate's serial; nil if it cannot be read.
+  /// Returns a certificate's serial; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import Synchronization
 
-/// Authentication without cryptography, for worlds that do not test authentication: it exchanges the same messages with
-/// the same sizes, and computes them with a few hundred additions.
+/// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
+/// sizes, computed with a few hundred additions.
 ///
 /// The type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts only
-/// the answers of stubs, with any seed, and detects a flipped bit anywhere in the certificate, the challenge or the
+/// answers of stubs, whatever their seed, and detects a flipped bit anywhere in the certificate, the challenge or the
 /// response. A device's seed affects only its challenges.
 ///
 /// ```swift

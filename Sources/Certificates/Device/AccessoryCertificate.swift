@@ -9,7 +9,7 @@ import Glibc
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate that cannot be read counts as one of an older coprocessor if it is longer than this. Other device
+  /// A certificate that cannot be read is attributed to an older coprocessor if it is longer than this. Other device
   /// emulators determine every certificate's generation by its length.
   static let olderAboveByteCount = 800
 
@@ -19,7 +19,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, which the type of the key determines.
+  /// The coprocessor's generation, determined by the type of the key.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates

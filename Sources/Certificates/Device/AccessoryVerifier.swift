@@ -25,7 +25,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// Returns the generation of a certificate's coprocessor, which the type of the certificate's key determines.
+  /// Returns the generation of a certificate's coprocessor, determined by the type of the certificate's key.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }
@@ -42,7 +42,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// Returns a certificate's serial; nil if it cannot be read.
+  /// Returns a certificate's serial; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }

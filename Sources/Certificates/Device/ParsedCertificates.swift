@@ -1,6 +1,6 @@
 /// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
-  /// The limit is above anything that real accessories send: their certificate and the intermediates below the root.
+  /// The limit exceeds what any real accessory sends: its certificate and the intermediates below the root.
   static let limit = 8
 
   let leaf: OpaquePointer
@@ -158,11 +158,11 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Returns where the chain of `certificate`, including the other certificates in its envelope, ends; nil if it leads
-  /// to the trusted certificate.
+  /// Returns where the chain of `certificate` ends, using the other certificates in its envelope; nil if the chain
+  /// leads to the trusted certificate.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack only borrows the certificates, so freeing it does not free them.
+    // The stack only borrows the certificates, so freeing the stack does not free them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

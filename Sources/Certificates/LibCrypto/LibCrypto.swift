@@ -33,8 +33,8 @@ struct Owned<Pointer>: ~Copyable {
 }
 
 enum LibraryReasons {
-  /// Returns the reasons for the latest failures, oldest first, and clears them. Call this after every libcrypto call
-  /// that outside bytes can make fail, so that the next failure does not show an old reason.
+  /// Returns the reasons for the latest failures, oldest first, and clears them. Call this method after every libcrypto
+  /// call that can fail because of outside bytes, so that the next failure does not show an old reason.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []

@@ -1,6 +1,6 @@
 /// A private P-256 key that always produces the same signature for the same digest.
 ///
-/// The key is only for simulation: its scalar is derived from a public seed, and it is not protected against timing
+/// The key is only for simulation: its scalar is derived from a public seed, and nothing protects it against timing
 /// attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
@@ -90,8 +90,8 @@ struct P256Signature: Equatable {
     self.raw = raw
   }
 
-  /// A SEQUENCE of two INTEGERs, usually 70 to 72 bytes: a number whose top bit is set takes an extra byte, and a
-  /// number that starts with zeros takes fewer.
+  /// A SEQUENCE of two INTEGERs, usually 70 to 72 bytes, because a number whose top bit is set takes an extra byte, and
+  /// a number that starts with zeros takes fewer.
   var der: [UInt8] {
     let signature = parsed()
     return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
@@ -108,7 +108,7 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The next nonce is used only if the
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). A further nonce is used only if the
 /// previous one gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence

@@ -81,7 +81,7 @@ struct ControlStream {
       body: payload.extracting(ControlMessage.headerSize..<count).withUnsafeBytes { [UInt8]($0) })
   }
 
-  /// Returns the next complete message, or the garbage before it; nil if there is neither yet.
+  /// Returns the next complete message or the garbage before it; nil if neither is available yet.
   mutating func next() -> Item? {
     if let message = whole.take() { return .message(message) }
     if buffer.isEmpty { return nil }
@@ -95,7 +95,6 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Returns true if the bytes at `start` could be the start of a message header.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

@@ -83,7 +83,7 @@ public struct DecodedParameter: Hashable, Sendable {
     case signed(Int64)
     case list([UInt16])
     indirect case group([DecodedParameter])
-    /// The parameter has no value; its presence is the information.
+    /// The parameter has no value; only its presence matters.
     case present
     case bytes([UInt8])
   }

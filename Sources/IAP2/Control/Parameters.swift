@@ -21,7 +21,7 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
   public var problem: String
   /// The offset of the problem in bytes from the start of the message's parameters.
   public var offset: Int
-  /// Up to 32 bytes from the problem's offset.
+  /// Up to 32 bytes, starting at the problem's offset.
   public var bytes: [UInt8]
 
   init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {
@@ -151,7 +151,7 @@ public struct ParameterWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
-  /// Appends a parameter without a value, whose presence is the information.
+  /// Appends a parameter that has no value, because only its presence matters.
   public mutating func none(_ id: UInt16) {
     blob(id, [])
   }

@@ -1,4 +1,4 @@
-/// Receives files over a file transfer session. Each file is either delivered completely or not at all.
+/// Receives files over a file transfer session. Each file is delivered either completely or not at all.
 ///
 /// ```
 ///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
@@ -16,7 +16,7 @@ public struct FileReceiver: Sendable {
     case began(UInt8, size: Int)
     /// A file is complete; `type` is nil if the sender did not specify one.
     case received(UInt8, type: UInt16?, [UInt8])
-    /// A file will not arrive, for the reason in the text.
+    /// A transfer failed, for the reason in the text.
     case failed(UInt8, String)
     /// An invalid packet arrived; the text describes the problem and includes the packet's bytes.
     case malformed(String)
@@ -105,7 +105,7 @@ public struct FileReceiver: Sendable {
 /// Sends files over a file transfer session to a ``FileReceiver`` at the other end.
 ///
 /// The sender announces a file with its size, and sends its bytes only after the other end starts the transfer. The
-/// file is then sent in a single pass, in packets of ``pieceSize`` bytes. The sender's owner must limit file sizes.
+/// file is then sent in a single pass, in packets of ``pieceSize`` bytes. The caller must limit file sizes.
 public struct FileSender: Sendable {
   /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {
@@ -116,7 +116,7 @@ public struct FileSender: Sendable {
 
   /// The maximum number of file bytes per packet; the link does not split file packets.
   public let pieceSize: Int
-  /// The announced files that have not been delivered; the bytes are empty once they have all been sent.
+  /// Announced files that have not been delivered; a file's array is empty once all its bytes have been sent.
   private var files: [UInt8: [UInt8]] = [:]
   /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
@@ -126,7 +126,7 @@ public struct FileSender: Sendable {
     self.pieceSize = max(1, pieceSize)
   }
 
-  /// Announces a file. Returns the packet to send, and the file's number, by which messages can refer to the file.
+  /// Announces a file. Returns the packet to send and the file's number, which messages use to refer to the file.
   /// Returns nil if all file numbers are in use.
   public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
     guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }

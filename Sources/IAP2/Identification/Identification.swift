@@ -22,8 +22,8 @@ public struct Identification: Hashable, Sendable {
   public var powerProvidingCapability: UInt8 = 0
   /// Parameter 9: the maximum current that the accessory draws, in mA.
   public var maximumCurrentDrawn: UInt16 = 0
-  /// Parameter 10: the External Accessory protocols. The list is empty the first time that an accessory with a flicker
-  /// identifies itself.
+  /// Parameter 10: the External Accessory protocols. If the accessory has the flicker quirk, this list is empty in its
+  /// first identification.
   public var protocols: [ExternalAccessoryProtocol] = []
   /// Parameter 11: the team ID by which apps are matched.
   public var appMatchTeamID: String?

@@ -194,7 +194,7 @@ private struct IdentificationFindings {
   }
 }
 
-/// Which messages require which others.
+/// The messages that require other messages to be declared too.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 

@@ -96,8 +96,8 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// Reads a string, even if its terminating zero byte is missing. For a string inside a group, `group` is the
-  /// parameter to name in a finding.
+  /// Reads a string, even if its terminating zero byte is missing. For a string in a group, findings name the parameter
+  /// `group`.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -139,7 +139,7 @@ public struct IdentificationReading: Hashable, Sendable {
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    // No source describes parameter 4 of other groups, and unknown parameters in a group are ignored.
+    // Sources describe parameter 4 only for these groups, and unknown parameters in a group are ignored.
     if kind == .usbHost || kind == .wirelessCarPlay {
       transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     }
@@ -163,8 +163,8 @@ public struct IdentificationReading: Hashable, Sendable {
   }
 }
 
-/// An identification that has been read and checked. This type is a class, because identifications are large and have
-/// many owners.
+/// An identification that has been read and checked. This type is a class, because identifications are large and shared
+/// by many owners.
 public final class JudgedIdentification: Equatable, Sendable {
   /// The identification.
   public let identification: Identification
@@ -217,8 +217,8 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Returns one shared object for all peers with equal settings, because each copy takes 300 bytes and settings rarely
-  /// differ: only while a device tries which startup order an accessory needs.
+  /// Returns one object that all peers with equal settings share, because each copy would take 300 bytes. Settings
+  /// differ only while a device finds out which startup order an accessory needs.
   func shared(_ settings: DeviceRole.Settings) -> DeviceRole.SharedSettings {
     if let known = self.settings, known.value == settings { return known }
     let made = DeviceRole.SharedSettings(settings)

@@ -61,7 +61,6 @@ extension Link {
     if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
-  /// Whether packets that arrived ahead of a gap are kept.
   var keepsPackets: Bool { receiver.keepsPackets }
 
   /// Returns the session and payload of the next packet in order, if it has already arrived.
@@ -130,7 +129,7 @@ extension Link {
       sender.deadline(timeout: terms.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
-  /// Handles all timeouts that have expired at `now`.
+  /// Handles all timeouts that have expired by `now`.
   public mutating func handleTimeout(now: Instant) -> Reaction {
     guard terms.isUp else { return handlePhaseTimeout(now: now) }
     if terms.isZeroAcknowledgement { return .nothing }

@@ -249,7 +249,7 @@ extension Link {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// Ends a link that cannot continue, and starts again.
+  /// Ends a link that cannot continue, and restarts it.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)

@@ -1,6 +1,6 @@
 /// iAP2's reliable packet link, for either role: detection, synchronization, and numbered, acknowledged packets.
 ///
-/// Each phase on the wire:
+/// The wire shows these phases:
 ///
 /// ```
 ///   accessory                                     device
@@ -13,7 +13,7 @@
 /// ```
 ///
 /// The link's owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads to
-/// deliver, in which order, and when to send. To the link, a session is only a number.
+/// deliver, in which order, and when to send. The link knows sessions only by their numbers.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
 /// flight and their lengths never exceed the limits that the other end announced; an idle link has no deadline.
@@ -34,14 +34,14 @@ public struct Link: ~Copyable {
     case detecting(attempts: Int, next: Instant)
     /// The device is waiting for the detection sequence or a SYN.
     case listening
-    /// The accessory has sent its `offer` `attempts` times.
+    /// The accessory has sent `offer` in a SYN, `attempts` times so far.
     case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
     /// The device has sent `answer` `attempts` times in reply to an `offer` whose sequence number was `peerSequence`.
     case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
     case established(LinkAgreement)
   }
 
-  /// What the link's owner must do after passing in a packet or the time.
+  /// An action that the link's owner must take.
   public enum Reaction: Equatable, Sendable {
     case nothing
     /// Deliver the packet's payload to this session, then fetch further payloads with ``Link/takeSuccessor(now:)``.
@@ -66,7 +66,7 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The settings that the link was created with.
   public let settings: LinkSettings
-  /// The current phase. Every change also updates `terms`, so the two always agree.
+  /// The current phase. Every change of the phase also updates `terms`.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
@@ -76,7 +76,7 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// The number of detection sequences that the device has yet to answer; each gets its own answer.
+  /// The number of detection sequences that the device must still answer, each separately.
   var unansweredProbes = 0
   /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
@@ -165,8 +165,8 @@ public struct Link: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and ends at the first packet that brings it to `limit` bytes. If the run
-  /// wraps around the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
+  /// send. A run consists of at least one packet, and ends once it has at least `limit` bytes. If the run wraps around
+  /// the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(

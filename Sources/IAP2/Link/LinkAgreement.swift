@@ -16,13 +16,13 @@ public struct LinkAgreement: Hashable, Sendable {
   public var maximumRetransmissions: UInt8
   /// How many packets may arrive before this end must send an acknowledgement.
   public var maximumCumulativeAcknowledgements: UInt8
-  /// Whether the link runs without acknowledgements, retransmissions and a window.
+  /// Whether the link runs without acknowledgements, retransmissions or a window.
   public var isZeroAcknowledgement: Bool
   /// The sessions that both ends declared.
   public var sessions: [LinkSession]
 
-  /// Creates the agreement from both ends' announcements; the recovery values are those in `theirs`, and the sessions
-  /// are those in both.
+  /// Creates the agreement from both ends' announcements, the recovery values in `theirs`, and the sessions that both
+  /// ends declare.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets
     peerMaximumPacketLength = theirs.maximumPacketLength

@@ -39,8 +39,8 @@ public struct LinkCounters: Hashable, Sendable {
 
   /// Adds another link's counters.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
-    // The sums are written out, because summing over key paths takes 18,000 instructions, and every link that ends is
-    // added.
+    // The sums are written out, because a loop over key paths takes 18,000 instructions, and this code runs for every
+    // link that ends.
     left.packetsSent += right.packetsSent
     left.packetsReceived += right.packetsReceived
     left.retransmissions += right.retransmissions

@@ -70,7 +70,7 @@ public struct LinkParameters: Hashable, Sendable {
     return zero
   }
 
-  /// Returns true if the recovery values are equal, as both ends' must be.
+  /// Returns true if both have equal recovery values, as the two ends of a link must.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -188,8 +188,8 @@ extension LinkParameters {
   }
 
   /// Returns the values outside their allowed ranges. The values of an offer all come from the accessory, so they must
-  /// be consistent. A device's answer combines the device's own window with values of the accessory, so it need not be
-  /// consistent.
+  /// be consistent. A device's answer combines the device's own window with the accessory's other values, so it need
+  /// not be consistent.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     var found: [ValueOutOfRange] = []

@@ -39,7 +39,7 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// The iAP1 frame that answers detection when the device simulates one without iAP2 support.
+  /// The iAP1 frame with which the device answers detection, to simulate a device without iAP2 support.
   public var legacyAnswer: LegacyAnswer?
 
   /// How an iAP1-only device answers.
@@ -72,14 +72,14 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets are retransmitted when the retransmission timeout expires.
   public var retransmission = Retransmission.everyExpired
 
-  /// When the timer for a delayed acknowledgement starts.
+  /// The event that starts the timer for a delayed acknowledgement.
   public enum AcknowledgementTimer: Hashable, Sendable {
     /// The timer starts with the first unacknowledged packet.
     case fromFirst
     /// The timer restarts with each packet, according to one source.
     case fromEach
   }
-  /// When the timer for a delayed acknowledgement starts.
+  /// The event that starts the timer for a delayed acknowledgement.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
   /// Whether packets that arrive ahead of a gap are kept. Some stacks keep such packets, and others drop them.
   public var keepsPacketsAheadOfGap = true
@@ -89,9 +89,9 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many bytes of a session may be waiting to be sent or acknowledged before writes are refused.
   public var sessionSendBound = 256 * 1024
 
-  /// The number of bytes per second that the line carries in each direction; nil if the rate is unknown or high. If a
-  /// rate is given, this end announces and sends no more at a time than the line carries in half of the agreed
-  /// retransmission timeout.
+  /// The number of bytes per second that the line carries in each direction; nil if the rate is unknown, or too high to
+  /// matter. If a rate is given, this end announces and sends no more at a time than the line carries in half of the
+  /// agreed retransmission timeout.
   public var lineRate: Int?
 
   /// How long a packet may pause between two bytes before it counts as truncated and the bytes that follow are read as

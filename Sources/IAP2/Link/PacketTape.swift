@@ -8,7 +8,8 @@
 /// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
 /// that does not fit after the newest one is stored at the front; packets are never split. The memory grows if there is
 /// room neither after the newest packet nor at the front, and does not shrink during traffic, so that a link with
-/// steady traffic allocates nothing. Because the number of queued bytes is limited, the memory needs no limit.
+/// steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is
+/// limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, large enough for everything that a device sends before the accessory is ready.

@@ -1,6 +1,6 @@
 /// Tracks the received sequence numbers, the acknowledgements due, and the packets that arrived ahead of a gap.
 ///
-/// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; packets outside the
+/// Invariants: every packet is delivered once and in order; `lastInOrder` advances by one; packets outside the
 /// announced window are not kept, so at most one window of packets waits for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
@@ -123,7 +123,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Resumes acknowledgements; returns true if one must be sent at once.
+  /// Resumes acknowledgements; returns true if one must be sent immediately.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

@@ -31,7 +31,7 @@ struct SendQueue {
   /// The owner of control messages and other packets that do not count towards any session's limit.
   static let linkItself: Owner = -1
 
-  /// Up to eight bytes before a packet's own bytes, packed into a big-endian integer to avoid allocating an array.
+  /// Up to eight bytes that precede a packet's bytes, packed into a big-endian integer to avoid allocating an array.
   struct Prefix {
     fileprivate let bytes: UInt64
     fileprivate let count: Int
@@ -222,7 +222,6 @@ struct SendQueue {
 
   // MARK: Sending
 
-  /// The packets that ``takeRun(atMost:window:acknowledgement:now:)`` takes.
   struct Run {
     var bytes: Range<Int>
     /// The packets that continue at the front of the tape; empty unless the run wraps around.
@@ -238,7 +237,7 @@ struct SendQueue {
   }
 
   /// Takes the next packets to send: at least one, and more until their size reaches `limit` bytes. Retransmissions
-  /// come first, one at a time. The packets taken count as sent.
+  /// come first, one at a time. All returned packets count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first

@@ -28,7 +28,7 @@ public final class PacketCapture {
 
     /// The piece's kind.
     public var kind: Kind
-    /// The piece's position from the start of the capture.
+    /// The piece's range, counted from the start of the capture.
     public var range: Range<Int>
 
     /// Creates a piece.
@@ -79,10 +79,10 @@ public final class PacketCapture {
       if window.count <= Self.longestSkip { return }
       isBare = false
     }
-    // The scanner may have skipped bytes without reporting them yet.
+    // The scanner may have skipped bytes that it has not reported yet.
     let undecided = end - scanner.heldCount - SkippedBytes.reportSize
     let unneeded = min(skip?.range.lowerBound ?? .max, undecided) - start
-    // Moving the remaining bytes takes time, so this waits until half of the window can be dropped.
+    // Moving the remaining bytes takes time, so bytes are dropped only once they fill half of the window.
     guard unneeded > window.count / 2 else { return }
     window.removeFirst(unneeded)
     start += unneeded

@@ -131,7 +131,7 @@ public enum PacketWriter {
 
 /// iAP2's 8-bit checksums, which make the sum of all bytes zero.
 public enum Checksum {
-  /// Returns the byte that makes the sum zero if it is added to `bytes`.
+  /// Returns the byte that must be added to `bytes` to make their sum zero.
   public static func of(_ bytes: RawSpan) -> UInt8 {
     0 &- sum(bytes)
   }

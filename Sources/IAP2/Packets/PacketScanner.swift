@@ -31,7 +31,7 @@ public struct PacketScanner: ~Copyable {
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
-  /// A generous limit, because an iAP1-only device sends just two kinds of answer, with payloads of 2 and 4 bytes.
+  /// This limit is generous, because iAP1-only devices send only two answers, with payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
   /// Creates a scanner that rejects packets longer than `maximumLength`.
@@ -229,8 +229,8 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 introduces iAP1's long form, which no known device sends here. While the scanner waited for a long
-      // frame, it would also miss real probes.
+      // Length 0 introduces iAP1's long form, which no known device sends here. Waiting for a long frame would also
+      // hide real probes that arrive in the meantime.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }

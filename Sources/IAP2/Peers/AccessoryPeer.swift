@@ -5,7 +5,7 @@
 /// decides how to answer a challenge or a session request, or leaves it unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
-/// What the accessory's role adds to ``PeerCore``: the identification, and how far it has progressed.
+/// The state that the accessory's role adds to ``PeerCore``: the identification and the progress.
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
@@ -25,7 +25,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles all timeouts that have expired at `now`; the accessory's role adds none to those of the link.
+  /// Handles all timeouts that have expired by `now`; the accessory's role adds none to those of the link.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -97,7 +97,7 @@ extension Peer where Role == AccessoryRole {
     if core.sessions.isRequested(id) { core.dropRequested(id) }
   }
 
-  /// Sends the identification after a delay, or again after the device rejected one.
+  /// Sends the identification late, or again after a rejection.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
     identify()

@@ -1,7 +1,7 @@
 /// The Apple device's side of the protocol: it answers detection, and then sends requests.
 ///
 /// Once the link is up, the device takes the accessory through identification and authentication, in the order given by
-/// its settings, and reports ``PeerEvent/ready`` when both are complete. Sessions can be opened after that.
+/// its settings, and reports ``PeerEvent/ready`` when both are complete. Sessions can be opened from then on.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
@@ -24,7 +24,7 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory has been identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// Where the accessory stopped on the current or last link before it was ready; nil once it is ready.
+  /// How far the accessory got on the current or last link without becoming ready; nil once it is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
   /// Uses this startup order from the next link on, without falling back to the other order. The time already spent
@@ -79,7 +79,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Runs the answer timeout while the accessory owes an authentication message, and stops it otherwise.
+  /// Runs the answer timeout while an authentication message from the accessory is due, and stops it otherwise.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
@@ -110,8 +110,8 @@ extension Peer where Role == DeviceRole {
 
   /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm
   /// sessions; the first data may be delayed, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory
-  /// is not ready, does not declare the protocol, or has a link that cannot carry the session; an event then gives the
-  /// reason in the last case.
+  /// is not ready, does not declare the protocol, or has a link that cannot carry the session; in the last case, an
+  /// event gives the reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }

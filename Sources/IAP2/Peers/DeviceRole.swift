@@ -1,4 +1,4 @@
-/// What the device's role adds to ``PeerCore``: the settings, and the accessory's progress.
+/// The state that the device's role adds to ``PeerCore``: the settings and the accessory's progress.
 public struct DeviceRole: PeerRole {
   /// A device's settings.
   public struct Settings: Hashable, Sendable {
@@ -41,11 +41,11 @@ public struct DeviceRole: PeerRole {
     case identification
   }
 
-  /// Where the accessory stopped, if its link ended before it was ready.
+  /// How far the accessory got on a link that ended before the accessory was ready.
   public struct Unfinished: Hashable, Sendable {
     /// The last authentication or identification message that the device sent or received.
     public let last: MessageID
-    /// The first step on the link, if the accessory did not answer it and the other startup order remained to be tried.
+    /// The first step on the link, if the accessory did not answer it and the other startup order had not been tried.
     public let ignoredStep: Step?
   }
 
@@ -94,7 +94,7 @@ public struct DeviceRole: PeerRole {
   var order: Settings.Order
   var firstAnswerTimeout: Milliseconds?
   var answerTimeout: Milliseconds
-  /// Where the accessory stopped on the last link, if that link ended before the accessory was ready.
+  /// How far the accessory got on the last link, if that link ended before the accessory was ready.
   var unfinished: Unfinished?
   var rejections = 0
   var nextSession: UInt16
@@ -126,7 +126,7 @@ public struct DeviceRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles all timeouts that have expired at `now`: ends dead links, and reports missing answers.
+  /// Handles all timeouts that have expired by `now`: ends dead links, and reports missing answers.
   public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)

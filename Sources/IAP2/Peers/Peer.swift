@@ -32,7 +32,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
   }
 }
 
-/// What each role adds to the shared core. ``AccessoryRole`` and ``DeviceRole``.
+/// The behavior that a role adds to the shared core. ``AccessoryRole`` and ``DeviceRole``.
 ///
 /// The requirements are static and take the peer as a parameter. To call a mutating method of `Peer<Role>`, a generic
 /// owner would first have to look up the type's metadata, which takes longer than processing a short packet.
@@ -40,7 +40,7 @@ public protocol PeerRole {
   /// Processes received bytes and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
-  /// Handles all timeouts that have expired at `now`.
+  /// Handles all timeouts that have expired by `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
   /// Returns what this end is waiting for while the link is up. The peer is not changed, but it is `inout` for the

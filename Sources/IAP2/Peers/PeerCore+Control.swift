@@ -36,8 +36,8 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of queued message and file bytes; at this limit, this end stops answering. The limit protects
-  /// the memory from a peer that sends requests without acknowledging the answers.
+  /// The maximum number of queued message and file bytes; at this limit, this end stops answering. Without the limit, a
+  /// peer that sends requests without acknowledging the answers could exhaust the memory.
   public static let answerLimit = 4 << 20
 
   /// Sends a control message on which no later step depends. Returns false without sending if too many bytes are

@@ -191,7 +191,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Cleans up after a link: ends its sessions for the reason `end`, and allows nothing to be sent until the next link
+  /// Cleans up after a link has ended: ends its sessions for the reason `end`, and blocks sending until the next link
   /// is established.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
@@ -363,8 +363,8 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and ends at the first packet that brings it to `limit` bytes. If the run
-  /// wraps around the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
+  /// send. A run consists of at least one packet, and ends once it has at least `limit` bytes. If the run wraps around
+  /// the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   ///
   /// The packets count as sent, so `body` must keep what it cannot send immediately. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
@@ -381,7 +381,6 @@ public struct PeerCore: ~Copyable {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Notifies the writers waiting for room.
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
@@ -415,9 +414,8 @@ public struct PeerCore: ~Copyable {
       Instant.earlier(Instant.earlier(roomSince, answerDeadline), Instant.earlier(sessions.heldUntil, pieceDeadline)))
   }
 
-  /// Returns ``deadline``, for an owner that asks after every read. The method changes nothing, but it is mutating,
-  /// because if a class owns the peer, the compiler would call a nonmutating method on a copy of all of the peer's 900
-  /// bytes.
+  /// Returns ``deadline``, for an owner that asks after every read. The method is mutating although it changes nothing,
+  /// because the compiler would call a nonmutating method on a copy of the peer's 900 bytes if a class owns the peer.
   public mutating func nextDeadline() -> Instant? { deadline }
 
   mutating func handleTimeout(now: Instant) {

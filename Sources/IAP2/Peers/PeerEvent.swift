@@ -12,7 +12,7 @@ public enum PeerEvent: Equatable, Sendable {
   case skipped(SkippedBytes)
   /// The other end sent invalid data, which the text includes. The link continues.
   case malformed(String)
-  /// An iAP1 frame arrived when it has no meaning.
+  /// An iAP1 frame arrived at a point where it has no meaning.
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
@@ -74,7 +74,7 @@ struct EventQueue {
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {
-    // One allocation holds the first few events, instead of one allocation for each.
+    // Reserves memory for the first few events in one allocation.
     events.reserveFirst(4)
     events.append(event)
     isEmpty = false

@@ -252,7 +252,7 @@ public struct MessageRule: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// Creates a message with these parameters that is not a reply; `seconds` is the time since 1970.
+  /// Creates a message that is not a reply, with these parameters; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }

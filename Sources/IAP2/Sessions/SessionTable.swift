@@ -1,8 +1,8 @@
 /// Stores one link's External Accessory sessions, with each session's unread bytes.
 ///
 /// Devices number sessions consecutively, so a session's index follows from its number, unless a session in the middle
-/// has been removed. Buffers are swapped with the reader's, so that reading copies nothing and a session with steady
-/// traffic allocates nothing.
+/// has been removed. Reading swaps buffers, so that no bytes are copied and a session with steady traffic allocates
+/// nothing.
 ///
 /// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever the byte is
 /// stored.
@@ -142,7 +142,7 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// The earliest time at which a session ends its delay of writes; nil if no session delays writes.
+  /// The earliest time at which a delayed session accepts writes; nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
   /// Delays writes to a session until `time`; nil ends the delay.

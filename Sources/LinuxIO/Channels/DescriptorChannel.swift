@@ -13,9 +13,9 @@ import Glibc
 /// the channel ends with the value that was chosen when the channel was created. Bluetooth sockets have no EOF: Linux
 /// reports an orderly close as a reset, so on a medium with frames, a reset counts as an orderly close.
 ///
-/// While reading is paused, the kernel still reports half-closes, hang-ups and errors. The channel then follows the
-/// rule documented in ``Channel``. If the report has to wait for ``resumeReading()``, the kernel is not polled again
-/// until then, because polling would keep the loop awake.
+/// While reading is paused, the kernel still reports half-closes, hang-ups and errors, which the channel handles as
+/// documented in ``Channel``. If a report has to wait for ``resumeReading()``, the kernel is not polled until then,
+/// because polling would keep the loop awake.
 ///
 /// **Closing.** ``close()`` ends the channel immediately, but ``ClosingSocket`` or ``ClosingTerminal`` keeps the
 /// descriptor open briefly, so that accepted bytes are still sent.
@@ -50,7 +50,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Whether the medium carries frames. On other media, transfers may be joined or split.
+  /// Whether the medium carries frames. On a medium without frames, transfers may be joined or split.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The maximum size of a frame, if the medium carries frames.
@@ -71,9 +71,9 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  /// Set once nothing more can be sent; the channel then ends when everything has been read.
+  /// The error after which nothing more can be sent; the channel then ends once everything has been read.
   @exclusivity(unchecked) private var sendFailure: Int32?
-  /// The error that the kernel reported while reading was paused; stored here because the kernel reports it only once.
+  /// The error that the kernel reported while reading was paused, stored because the kernel reports it only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
   /// Whether a `send` was refused because of ``sendFailure``, so that the channel ends once everything has been read.
   @exclusivity(unchecked) private var isRefused = false
@@ -302,7 +302,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// Returns how the channel ended, from the result of a read: 0 for EOF, or an error number.
+  /// Returns the end that corresponds to the result of a read: 0 for EOF, or an error number.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }

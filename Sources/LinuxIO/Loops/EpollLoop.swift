@@ -36,7 +36,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// The loop's random number generator; use it only on the loop.
   public var random: SeededRandom
-  /// The number of turns so far, by which tests check that an idle loop sleeps.
+  /// The number of turns so far, with which tests check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
@@ -222,8 +222,8 @@ enum LoopWork {
 
 /// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares a thread with the loop's channels, so that the actor and the channels can call each
-/// other without waiting: `actor.assumeIsolated {}` in a handler costs nothing.
+/// An actor pinned to a loop shares a thread with the loop's channels, so that they can call each other without
+/// waiting, and `actor.assumeIsolated {}` in a handler costs nothing.
 ///
 /// ```swift
 /// actor Journal {

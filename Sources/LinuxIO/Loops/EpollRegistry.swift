@@ -129,7 +129,7 @@ final class EpollRegistry {
   /// Ends the current ``wait(timeout:)``, or makes the next one return immediately; may be called from any thread.
   func wake() {
     var signal: UInt64 = 1
-    // If a wake-up were lost, the loop would sleep despite waiting work. EAGAIN means that a wake-up is already
+    // If a wake-up were lost, the loop would sleep although work is waiting. EAGAIN means that a wake-up is already
     // pending, so another is not needed.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }

@@ -19,7 +19,7 @@ import Synchronization
 /// first jumps to the next deadline. Only one thread at a time may use the loop, except that any thread may call
 /// ``execute(_:)``.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// An error that is thrown, instead of hanging, if work keeps scheduling more work at the same instant.
+  /// An error thrown when work keeps scheduling more work at the same instant, so that a test fails instead of hanging.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
     /// The instant at which work kept being scheduled.
     public let instant: Instant
@@ -43,7 +43,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// The virtual time, which starts at 0.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
-  /// The loop's random numbers.
+  /// The loop's random number generator.
   public var random: SeededRandom
 
   private let timers = TimerQueue()

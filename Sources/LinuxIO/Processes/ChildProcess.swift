@@ -32,7 +32,7 @@ public final class ChildProcess {
 
   /// The process ID of the guardian, which ends with the program's status or signal.
   public let processID: Int32
-  /// Whether the handler has yet to be notified of the program's end.
+  /// True until the handler is notified that the program has ended.
   public var isRunning: Bool { state != .over }
 
   private let loop: any PollingLoop

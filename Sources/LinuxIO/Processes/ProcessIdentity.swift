@@ -29,8 +29,8 @@ public struct ProcessIdentity: Hashable, Sendable {
   /// Whether this very process is still running, rather than a later one with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// Returns a process's start time. In `/proc/PID/stat`, the start time is the twentieth word after the process name,
-  /// which is in parentheses and may itself contain spaces and parentheses.
+  /// In `/proc/PID/stat`, the start time is the twentieth word after the process name, which is in parentheses and may
+  /// itself contain spaces and parentheses.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil
@@ -105,7 +105,6 @@ enum ProcessTable {
     }
   }
 
-  /// Returns the process that has a descriptor linked to `target`.
   private static func holder(of target: String) -> Int32? {
     processes().first { pid in
       (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {

@@ -4,8 +4,8 @@ import Glibc
 /// A lock on the file `PATH.lock`, held while a listener listens at PATH.
 ///
 /// Without the lock, two processes could both find the socket of a dead process and replace it; the second would then
-/// remove the socket of the first. The kernel releases the lock when the process ends, for any reason. A killed process
-/// leaves its lock file behind, and the next process reuses the file.
+/// remove the socket of the first. The kernel releases the lock when the process ends, even if it crashes. A killed
+/// process leaves its lock file behind, and the next process reuses the file.
 ///
 /// The file contains the line `easim PID`. A file with any other content does not belong to easim and is left alone.
 final class PathLock {

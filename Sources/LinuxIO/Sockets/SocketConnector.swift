@@ -209,8 +209,8 @@ struct SocketAddress {
   }
 }
 
-/// Resolves host names to socket addresses. Numeric addresses and `localhost` are resolved immediately; other names are
-/// resolved on a separate thread, because the system's resolver may block for any length of time.
+/// Numeric addresses and `localhost` are resolved immediately; other names are resolved on a separate thread, because
+/// the system's resolver may block for any length of time.
 enum NameResolver {
   struct Failure: Error { let reason: String }
 

@@ -59,8 +59,8 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // Each turn accepts only one connection: otherwise, a flood of new connections would leave no time for existing
-    // ones, and checking for another connection would delay the first bytes of this one.
+    // Each turn accepts only one connection, because a flood of new connections would otherwise leave no time for
+    // existing ones, and checking for another connection would delay the first bytes of this one.
     let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
     guard accepted >= 0 else { return acceptFailed(errno) }
     cannotAccept = false
@@ -172,7 +172,6 @@ package enum TCPListener {
 }
 
 extension SocketAddress {
-  /// Whether the address is known to be on this machine.
   var isLoopback: Bool { TCPEndpoint(self)?.isLoopback ?? false }
 
   /// The numeric address; nil if it is not an internet address.

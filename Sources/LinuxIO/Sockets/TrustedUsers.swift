@@ -56,11 +56,11 @@ extension TrustedUsers {
 
 /// The user at the other end of a TCP connection.
 ///
-/// TCP itself does not transmit the user. However, if both ends are on one machine, the kernel knows which user's
-/// process created the other socket, whichever end accepted the connection.
+/// TCP does not transmit the user, but if both ends are on one machine, the kernel knows which user's process created
+/// the other socket, whichever end accepted the connection.
 ///
-/// `sock_diag` asks the kernel for this one socket. If the kernel lacks that interface, `/proc/net/tcp` and `tcp6` are
-/// read, which takes milliseconds per connection, so a flood of connections would block the loop.
+/// `sock_diag` queries the kernel about just this socket. If the kernel lacks that interface, `/proc/net/tcp` and
+/// `tcp6` are read, which takes milliseconds per connection, so a flood of connections would block the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -115,7 +115,7 @@ package enum TCPPeer: Hashable, Sendable {
   }
 }
 
-/// A TCP address and port. An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) equals the plain IPv4 address.
+/// An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) equals the plain IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
   /// The address: 4 or 16 bytes in network order.
   let host: [UInt8]
@@ -148,7 +148,6 @@ struct TCPEndpoint: Hashable, Sendable {
     self.init(host: read.host, port: read.port)
   }
 
-  /// Whether the address is known to be on this machine.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
 
   /// Returns true if this address belongs to the same machine as `near`, the connection's other end.

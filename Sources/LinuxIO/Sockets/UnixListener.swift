@@ -4,8 +4,9 @@ import Glibc
 /// Listens on a unix socket, whose file has mode 0600, for processes of this user.
 ///
 /// The listener replaces the socket file of a dead process, but not a socket on which a process listens. To check
-/// without disturbing a listener, a datagram socket tries to connect: a live listener makes this fail with "wrong
-/// type", a dead one with "refused". A ``PathLock`` prevents two processes from replacing the file at the same time.
+/// without disturbing a listener, a datagram socket tries to connect: the attempt fails with "wrong type" if the
+/// listener is alive, and with "refused" if it is dead. A ``PathLock`` prevents two processes from replacing the file
+/// at the same time.
 package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void

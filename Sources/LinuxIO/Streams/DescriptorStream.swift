@@ -128,7 +128,7 @@ package final class DescriptorStream: ByteStream {
     reportEnd()
   }
 
-  /// Offers the kept bytes. If the handler resumes reading during the call, the bytes are offered again afterwards.
+  /// Offers the kept bytes, and again afterwards if the handler resumes reading during the call.
   private func offer() {
     isAskedAgain = true
     guard !isOffering else { return }

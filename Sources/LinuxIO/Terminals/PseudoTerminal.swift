@@ -4,8 +4,8 @@ import Glibc
 /// Offers an accessory on a pseudo terminal, to any program that can open a serial line.
 ///
 /// A pty does not report when its other side is opened, so inotify watches for that; the first opening counts as
-/// plugging in. Each host gets its own terminal: as soon as one is opened, the path is made to lead to a new one, which
-/// has none of the previous host's bytes and settings.
+/// plugging in. Each host gets its own terminal: once a terminal is opened, the path leads to a new one, without the
+/// previous host's bytes and settings.
 ///
 /// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
 /// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops whatever

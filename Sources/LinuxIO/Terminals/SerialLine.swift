@@ -29,7 +29,7 @@ enum RawTerminal {
     return terminal
   }
 
-  /// Makes a terminal raw. On the simulator's side of a pty, this affects the other side, which is the actual terminal.
+  /// On the simulator's side of a pty, the settings affect the other side, which is the actual terminal.
   static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
