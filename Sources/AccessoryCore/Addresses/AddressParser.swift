@@ -79,7 +79,6 @@ extension AddressParser {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
 
-  /// Returns the kind that a path's location or extension suggests.
   private func guessFromPath() -> String? {
     if text.hasPrefix("/dev/tty") || text.hasPrefix("/dev/serial/") { return "serial:\(text)" }
     if text.hasPrefix("/dev/pts/") { return "pty:\(text)" }

@@ -15,8 +15,8 @@ public final class TimerQueue {
     }
   }
 
-  // Overlapping access is not checked for the queue and its timers, because they belong to one loop, call no outside
-  // code, and would spend a third of a timer's cost on the checks.
+  // Overlapping access is not checked for the queue and its timers: they belong to one loop and call no outside code,
+  // and the checks would account for a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 

@@ -166,7 +166,6 @@ struct StreamDiagnosis {
 /// Divides received bytes into segments. Each segment is a contiguous piece of one stream; its bytes encode which
 /// stream they belong to, and at which offset.
 struct StreamSegments {
-  /// The stream and position to which a segment belongs.
   enum Source: Equatable {
     /// The bytes belong to the examined session, and start at this offset.
     case ours(Int)

@@ -143,7 +143,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     empty()
   }
 
-  /// Delivers what arrived before the session ended.
   private func empty() {
     guard let session, let ending else { return }
     sessionIsReadable(session)

@@ -92,7 +92,6 @@ private struct UInt256 {
     }
   }
 
-  /// Returns true if the difference is negative.
   @inline(__always)
   mutating func subtract(_ other: UInt256) -> Bool {
     var isNegative = false

@@ -82,7 +82,6 @@ public struct IdentificationJudge: Hashable, Sendable {
   ]
 }
 
-/// Finds the rules that the content of an identification breaks.
 private struct IdentificationFindings {
   let identification: Identification
   var found: [IdentificationFinding] = []
@@ -194,7 +193,6 @@ private struct IdentificationFindings {
   }
 }
 
-/// The messages that require other messages to be declared too.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 

@@ -140,7 +140,6 @@ struct LineAllowance {
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
 
-  /// Limits what the other end may send.
   func limiting(_ parameters: LinkParameters) -> LinkParameters {
     var limited = parameters
     limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))

@@ -45,7 +45,6 @@ public struct LinkParameters: Hashable, Sendable {
     return fitted
   }
 
-  /// The four values that determine how the link recovers from losses.
   private var recovery: SIMD4<UInt16> {
     get {
       [

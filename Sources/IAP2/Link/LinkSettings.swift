@@ -137,7 +137,6 @@ extension Instant {
     return Instant(nanoseconds: sum)
   }
 
-  /// Returns the earlier of two times; nil means "never".
   static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left else { return right }
     guard let right else { return left }

@@ -24,7 +24,6 @@ struct ReceiveWindow {
   /// The number of delivered packets that have not been acknowledged, including those whose acknowledgement is
   /// withheld.
   private(set) var owed = 0
-  /// The time at which the next acknowledgement is due.
   private(set) var deadline: Instant?
   /// The acknowledgement number that this end repeats while a session is full.
   private var heldAt: UInt8?

@@ -73,7 +73,6 @@ public final class PacketCapture {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }
 
-  /// Drops bytes that can no longer become part of a piece.
   private func forget() {
     if mayBeMessages {
       if window.count <= Self.longestSkip { return }

@@ -136,7 +136,6 @@ public enum Checksum {
     0 &- sum(bytes)
   }
 
-  /// Returns the sum of a word's eight bytes modulo 256.
   static func sum(_ word: UInt64) -> UInt8 {
     let odd: UInt64 = 0x00FF_00FF_00FF_00FF
     // Four 16-bit lanes, each holding the sum of two bytes; the multiplication leaves the sum of all four in the

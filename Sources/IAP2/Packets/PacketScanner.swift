@@ -268,7 +268,6 @@ public struct ScannerCarry: ~Copyable {
 
   var undecided: Int { count - head }
 
-  /// Discards all bytes but keeps the memory.
   mutating func clear() {
     head = 0
     count = 0

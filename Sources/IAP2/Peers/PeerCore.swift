@@ -324,7 +324,6 @@ public struct PeerCore: ~Copyable {
     sessions.holdWrites(at: index, until: time)
   }
 
-  /// Allows writes to a session again, and notifies a waiting writer.
   mutating func releaseWrites(at index: Int) {
     guard sessions.entries[index].holdsWritesUntil != nil else { return }
     sessions.holdWrites(at: index, until: nil)
@@ -346,7 +345,6 @@ public struct PeerCore: ~Copyable {
     closeSession(id, link.role == .accessory ? .closedByAccessory : .closedByDevice)
   }
 
-  /// Ends a session and sends this role's closing message.
   mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
     send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
     endSession(id, end)

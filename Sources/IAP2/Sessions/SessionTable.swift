@@ -145,7 +145,6 @@ struct SessionTable {
   /// The earliest time at which a delayed session accepts writes; nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
-  /// Delays writes to a session until `time`; nil ends the delay.
   mutating func holdWrites(at index: Int, until time: Instant?) {
     entries[index].holdsWritesUntil = time
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()

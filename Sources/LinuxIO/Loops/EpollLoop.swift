@@ -48,7 +48,6 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   // values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
-  /// The thread that runs the loop; 0 if no thread does.
   private let runner = Atomic<UInt>(0)
   private let stopIsAsked = Atomic<Bool>(false)
   private let thread = Locked<pthread_t?>(nil)

@@ -9,7 +9,6 @@ import Glibc
 /// and again only after its interest has changed. A requested half-close is also reported in every turn, so a watcher
 /// that has seen it should stop requesting it.
 final class EpollRegistry {
-  /// The token of the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
   /// The maximum number of events per turn. Further events wait for the next turn; the kernel orders events fairly.
   private static let eventsPerTurn = 256

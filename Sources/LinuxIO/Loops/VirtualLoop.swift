@@ -50,7 +50,6 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   private let inbox = Inbox<@Sendable () -> Void>()
   private let turnsPerInstant: Int
   @exclusivity(unchecked) private var turnsNow = 0
-  /// The thread that is inside ``step()``; 0 between steps.
   private let runner = Atomic<UInt>(0)
 
   /// Creates a loop at time 0.

@@ -198,7 +198,6 @@ private struct Pipe: ~Copyable {
   }
 }
 
-/// A nil-terminated list of C strings.
 private struct CStrings: ~Copyable {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -32,7 +32,6 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 
-  /// Starts connecting; the completion is called in a later turn.
   init(
     to destination: Destination, address: Address, on loop: any PollingLoop, options: TransportOptions,
     timeout: Duration, completion: @escaping Completion
@@ -176,7 +175,6 @@ struct SocketAddress {
     }
   }
 
-  /// Copies an address that a system call has filled in.
   init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
     self.length = length
     withUnsafeMutableBytes(of: &storage) {

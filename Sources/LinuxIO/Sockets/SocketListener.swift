@@ -5,7 +5,6 @@ import Glibc
 /// the connection.
 final class SocketListener: Listener, DescriptorHandler {
   struct Family {
-    /// Identifies the peer and decides whether to refuse the connection.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
     var cleanUp: () -> Void
   }
@@ -23,7 +22,6 @@ final class SocketListener: Listener, DescriptorHandler {
   private var watch: (any DescriptorWatch)?
   private var cannotAccept = false
 
-  /// Listens on a bound socket in nonblocking mode.
   init(
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
     family: Family, onEvent: @escaping (ListenerEvent) -> Void
@@ -174,7 +172,6 @@ package enum TCPListener {
 extension SocketAddress {
   var isLoopback: Bool { TCPEndpoint(self)?.isLoopback ?? false }
 
-  /// The numeric address; nil if it is not an internet address.
   var tcpAddress: Address? {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var service = [CChar](repeating: 0, count: Int(NI_MAXSERV))

@@ -201,7 +201,6 @@ struct TCPSocketTable {
   let kind: Kind
   let text: [UInt8]
 
-  /// Reads the current table; empty if it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
   /// Returns the owner of the socket at one end of a connection; nil if the table has no readable line for the socket.

@@ -196,7 +196,6 @@ enum DescriptorKind {
   }
 }
 
-/// The input of a ``DescriptorStream``.
 protocol ByteSource: AnyObject {
   var received: (RawSpan) -> Void { get set }
   /// Called once, with 0 at EOF or with an error number.
@@ -205,13 +204,11 @@ protocol ByteSource: AnyObject {
   func close()
 }
 
-/// The output of a ``DescriptorStream``.
 protocol ByteSink: AnyObject {
   var isWritable: () -> Void { get set }
   /// Called once, in a later turn, with an error number.
   var broke: (Int32) -> Void { get set }
   var isFlushed: () -> Void { get set }
-  /// Accepts as many bytes as fit.
   func write(_ bytes: RawSpan) -> Int
   func finish()
   func close()

@@ -212,7 +212,6 @@ struct TerminalLink {
     return rename(new, path) == 0
   }
 
-  /// Creates a link next to the path, under an unused name.
   private func makeBeside(to terminal: String, for address: Address) throws(TransportError) -> String {
     for _ in 0..<16 {
       let new = "\(path).\(UInt32.random(in: 0...UInt32.max))"

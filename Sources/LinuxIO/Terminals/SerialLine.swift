@@ -77,7 +77,6 @@ enum RawTerminal {
 }
 
 enum BaudRate {
-  /// The baud rate of a line if none is given.
   static let usual = 115_200
 
   /// A baud rate for which the system has no code.

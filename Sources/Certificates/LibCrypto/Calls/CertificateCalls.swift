@@ -152,7 +152,6 @@ struct PKCS7 {
   var d: Content
 
   struct Content {
-    /// The content of a signed-data envelope.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
 
     /// The data itself, an `ASN1_OCTET_STRING`.
