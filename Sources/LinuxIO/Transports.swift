@@ -4,7 +4,7 @@ import AccessoryCore
 /// all kinds of addresses, and uses this type for streams.
 ///
 /// ```swift
-/// let listener = try Transports.listen(at: Address(parsing: "unix:/tmp/glasses.sock"), on: loop) { event in
+/// let listener = try Transports.listen(at: address, on: loop) { event in
 ///   if case .accepted(let cable, let peer) = event { simulator.attach(cable, from: peer) }
 /// }
 /// ```

@@ -4,8 +4,8 @@ import AccessoryFormats
 /// lists every form and its meaning for each role.
 ///
 /// ```swift
-/// let address = try Address(parsing: "tcp:[::1]:7000")
-/// print(address)   // tcp:[::1]:7000
+/// let text = "tcp:[::1]:7000"
+/// print(try Address(parsing: text))   // tcp:[::1]:7000
 /// ```
 ///
 /// In the serial number of a `local:` address, '#' is written as `%23`, '/' as `%2F`, and a '%' before either code as

@@ -90,7 +90,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())
-/// accepting.judge(response: [], to: challenge, certificate: [])  // .accepted(warnings: ["an Apple device would …"])
+/// accepting.judge(response: response, to: challenge, certificate: certificate)   // accepted, possibly with warnings
 /// ```
 public struct AcceptingAuthenticator: DeviceAuthenticator {
   private let strict: any DeviceAuthenticator

@@ -1,7 +1,7 @@
 /// Stores, in order, complete packets that the link has built and the other end has not acknowledged.
 ///
 /// ```
-///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
+///   │ free │ oldest … newest │ free │             after the newest wrapped around to the front:
 ///   │ … newest │ free │ oldest … │ rest │
 /// ```
 ///

@@ -1,11 +1,11 @@
 /// Applies one end's rules on one cable: which control messages that end sends automatically, and when.
 ///
 /// ```
-///   begin(…)      the accessory is identified: rules may answer from then on
-///   connected(…)  it is authenticated too: rules of the connection begin
-///   heard(…)      a message arrived: rules answer it, or stop sending
-///   change(…)     what rules send; subscribers receive it at once
-///   next(now:)    the next message that is due, ordered by time and then by rule
+///   begin(…)      the accessory is identified, so rules may answer from now on
+///   connected(…)  the accessory is authenticated too, so connection rules start
+///   heard(…)      a message arrived, which starts or stops rules
+///   change(…)     changes what rules send; subscribers receive the change immediately
+///   next(now:)    returns the next message that is due, ordered by time and then by rule
 /// ```
 ///
 /// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast

@@ -221,19 +221,11 @@ enum LoopWork {
 
 /// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares a thread with the loop's channels, so that they can call each other without
-/// waiting, and `actor.assumeIsolated {}` in a handler costs nothing.
+/// An actor whose `unownedExecutor` returns ``asUnownedSerialExecutor()`` shares a thread with the loop's channels, so
+/// that they can call each other without waiting, and `actor.assumeIsolated {}` in a handler costs nothing.
 ///
-/// ```swift
-/// actor Journal {
-///   let loop: EpollLoop
-///   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-/// }
-/// Task(executorPreference: loop) { await journal.write("…") }
-/// ```
-///
-/// Tasks should also prefer the loop as their executor; otherwise, every resumption takes a detour through the global
-/// pool, which doubles the cost of a message. Jobs wait while the loop is not running.
+/// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption takes a detour
+/// through the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
 extension EpollLoop: SerialExecutor, TaskExecutor {
   /// Runs a job of an actor or a task in a later turn; may be called from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {
