@@ -8,8 +8,8 @@
 /// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again; this suits both media that complete
 /// transfers (USB) and media that become ready (sockets).
 ///
-/// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. It
-/// ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
+/// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. A
+/// channel ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
 /// ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
 /// **If the channel ends while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes

@@ -4,16 +4,16 @@ import AccessoryFormats
 /// the offset in the session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another position, session or run
-/// differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers,
+/// differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
 ///
 /// ```
 /// tag  = session << 44 | block number
 /// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
 /// ```
 ///
-/// so each block is the previous block plus a constant, which takes two additions. Because `highStep` is odd, `high`
-/// yields the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a
-/// random seed.
+/// Each block is therefore the previous block plus a constant, which takes two additions. Because `highStep` is odd,
+/// `high` yields the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block
+/// yield a random seed.
 ///
 /// ```swift
 /// let stream = UniqueStream(seed: 7, session: 0)

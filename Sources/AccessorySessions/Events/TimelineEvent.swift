@@ -121,8 +121,8 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// The accessory that the event concerns.
   public var subject: Subject?
-  /// The number, in its world, of the accessory on the other side, which is known even before the accessory identifies
-  /// itself; nil if no world contains both sides. Timelines and files do not include this number.
+  /// The number that the other side's accessory has in its world, known even before the accessory identifies itself;
+  /// nil if no world contains both sides. Timelines and files do not include this number.
   public var worldNumber: Int?
 
   /// Creates an event.

@@ -24,7 +24,7 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory has been identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// How far the accessory got on the current or last link without becoming ready; nil once it is ready.
+  /// How far the accessory got on the current or last link before it stopped; nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
   /// Uses this startup order from the next link on, without falling back to the other order. The time already spent

@@ -6,7 +6,7 @@ import Synchronization
 /// The event loop in virtual time, which has no thread and no descriptors and jumps from deadline to deadline.
 ///
 /// Nothing happens until one of the loop's run methods is called. Work then runs in the order in which it was
-/// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes about a
+/// scheduled, so two runs with the same seed are byte-for-byte identical. A virtual day with little work takes about a
 /// second.
 ///
 /// ```swift

@@ -26,7 +26,7 @@ public final class ChildProcess {
 
   /// How often to check whether the program has ended, if the system offers no descriptor for this purpose.
   private static let tick = Duration.milliseconds(20)
-  /// The maximum number of reads after the program has ended. This many reads return more than a pipe holds, so the
+  /// The maximum number of reads after the program has ended. A pipe holds less than this many reads return, so the
   /// limit can only cut off output of other processes.
   private static let drainingReads = 16
 
