@@ -39,8 +39,8 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public static let unlimited = HandshakeTimeouts(nil)
 
   /// The limits for a device. For answers to its own requests, a device has separate limits; see
-  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device cannot unplug
-  /// it either.
+  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device would not
+  /// disconnect it either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)

@@ -24,7 +24,7 @@ public enum Address: Hashable, Sendable {
   /// A serial line; without a baud rate, the default rate applies.
   case serial(path: String, baud: Int?)
   case usb(USBSelector)
-  /// A USB/IP server, through which a simulated accessory appears as a USB device on another machine's kernel.
+  /// A USB/IP server, through which a simulated accessory appears as a USB device on the machine that attaches it.
   case usbip(host: String, port: UInt16)
   /// A USB device controller on this machine, on which a simulated accessory appears as a real USB device; without a
   /// name, the machine's only controller.

@@ -7,7 +7,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   public init() {}
 
   /// A judge that rejects an identification only if it cannot be split into parameters; every other finding is a
-  /// warning. Many accessories that Apple devices accept break some of the rules.
+  /// warning. Even accessories that Apple devices accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }

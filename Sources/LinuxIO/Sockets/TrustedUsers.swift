@@ -7,8 +7,9 @@ import Glibc
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
 
-  /// - Parameters: - user: this process's user. - sudoUser: the value of `SUDO_UID`, which is used only if this process
-  ///   runs as root.
+  /// - Parameters:
+  ///   - user: this process's user.
+  ///   - sudoUser: the value of `SUDO_UID`, which is used only if this process runs as root.
   package init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
     let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
     users = Set([0, user] + (caller.map { [$0] } ?? []))
