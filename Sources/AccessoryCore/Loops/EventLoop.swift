@@ -78,8 +78,8 @@ public struct Readiness: OptionSet, Sendable {
   public static let writable = Readiness(rawValue: 2)
   /// The peer is gone, or the descriptor has an error. A hang-up is always reported, even if it was not requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The peer will send no more, although earlier bytes may still be unread. Do not request this together with
-  /// ``readable``, which already includes EOF.
+  /// The peer will send no more, although earlier bytes may still be unread. Do not request this condition together
+  /// with ``readable``, which already includes EOF.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 

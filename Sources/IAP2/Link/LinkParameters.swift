@@ -37,7 +37,7 @@ public struct LinkParameters: Hashable, Sendable {
   }
 
   /// Returns these parameters for a medium with frames of at most `longest` bytes, so that each packet from the other
-  /// end fits into one frame; nil changes nothing.
+  /// end fits into one frame; with nil, they are unchanged.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
