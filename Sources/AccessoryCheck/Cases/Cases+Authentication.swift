@@ -171,7 +171,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Returns the authentication recorded during the survey; skips the case if the certificate cannot be read.
+  /// Returns the authentication recorded during the survey; skips the case if the certificate is unreadable.
   func readableAuthentication() throws -> (CheckDevice, Authentication) {
     let found = try authentication()
     do throws(AuthenticatorError) { _ = try verifier.challenge(for: found.1.certificate) } catch {
@@ -180,7 +180,7 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey for the case that judges one step; throws a failure if the accessory did not take that step.
+  /// Returns the survey. Throws a failure if the accessory did not take the step that case `number` judges.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -200,7 +200,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Returns why a signature is refused; nil if it is correct.
+  /// Returns the reason why the signature is refused, or nil if the signature is valid.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
@@ -208,7 +208,7 @@ extension CheckRun {
     return nil
   }
 
-  /// Throws a failure if the answer took longer than `limit` after its request.
+  /// Throws a failure if `answer` arrived more than `limit` after `request`.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

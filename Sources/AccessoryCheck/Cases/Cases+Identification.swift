@@ -182,12 +182,12 @@ extension CheckCase {
     }
   }
 
-  /// Returns the positions of the parameters with this number in the packet that carries the identification.
+  /// Returns the byte ranges of all parameters numbered `parameter` in the packet that carries the identification.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {
     let packet = device.record[received.packet]
-    // If the message spans several packets, positions in a single packet do not apply.
+    // Offsets into the message are not offsets into a packet if the message spans several packets.
     guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
     let start = PacketHeader.size + ControlMessage.headerSize
     return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {

@@ -145,7 +145,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // A packet is justified if it acknowledges data that arrived during the silence.
+        // The accessory may acknowledge data that arrived during the silence.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -184,7 +184,7 @@ extension CheckCase {
   ]
 }
 
-/// How an accessory behaved when its first packet was never acknowledged.
+/// The accessory's behavior when the device never acknowledged its first packet.
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]
@@ -194,7 +194,7 @@ struct Surrender {
 }
 
 extension CheckRun {
-  /// Acknowledges nothing until the accessory gives up.
+  /// Withholds all acknowledgements until the accessory gives up.
   func surrender() throws -> Surrender {
     if let knownSurrender { return knownSurrender }
     let device = try recovering()
@@ -238,7 +238,8 @@ extension CheckRun {
     }
   }
 
-  /// Returns a device that `linked` makes and that still has to send its verdict about the accessory's signature.
+  /// Returns the device from `linked` after the accessory has sent its signature and before the device reports the
+  /// result.
   func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
     try needAuthenticationFirst()
     _ = try identification()
@@ -248,7 +249,7 @@ extension CheckRun {
     return device
   }
 
-  /// Authenticates the accessory up to its signature, without announcing the result.
+  /// Performs authentication until the accessory has sent its signature; the device does not report the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -271,7 +272,8 @@ extension CheckRun {
     min(device.retransmissionTimeout * 2 + .seconds(1), .seconds(15))
   }
 
-  /// Returns all copies of the first packet with a payload, on an attachment where the device does not acknowledge it.
+  /// Returns an attachment on which the device does not acknowledge the accessory's certificate, and all copies of the
+  /// certificate's first packet.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering()
@@ -287,7 +289,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Expects that the time until the first retransmission fits the retransmission timeout.
+  /// Throws a failure unless `isInTime` accepts the time until the first retransmission.
   fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
     let (device, copies) = try unacknowledgedCertificate()
     guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
@@ -298,7 +300,7 @@ extension CheckRun {
       copies.prefix(2).flatMap { device.proof($0.index) })
   }
 
-  /// Damages AA00 in transit. Expects the accessory to acknowledge only the retransmission.
+  /// Damages AA00 in transit, and expects the accessory to acknowledge only the retransmitted copy.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count
@@ -313,7 +315,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence, and the index in its record at which the silence began.
+  /// Returns a ready attachment after 5 s of silence, and the index in its record 1 s into the silence.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

@@ -73,7 +73,7 @@ extension CheckCase {
         guard packet.isData, let before = last else { return nil }
         let distance = header.sequence &- before
         if distance == 1 { last = header.sequence }
-        // A packet that does not have the newest sequence number is a retransmission.
+        // A packet with an older sequence number is a retransmission.
         return distance > 1 && distance < 128
           ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
       }
@@ -93,7 +93,7 @@ extension CheckCase {
           wasAcknowledgement = header.control.contains(.syn)
           return nil
         }
-        // A separate case (214) covers the answer to the SYN+ACK.
+        // Case 214 covers the answer to the SYN+ACK.
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
         return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
@@ -108,7 +108,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // Retransmitted packets come after newer packets.
+          // Skips retransmissions, whose numbers are lower than those already sent.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -163,7 +163,7 @@ extension CheckCase {
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            // The proof shows the last acknowledgement and the packets sent after it.
+            // The proof consists of the last acknowledgement and the packets sent after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -206,7 +206,7 @@ extension CheckCase {
       var isUp = false
       try run.eachPacket { _, packet, header in
         if header.control.contains(.syn) { return nil }
-        // The first acknowledgement answers the SYN+ACK.
+        // The first acknowledgement is allowed, because it answers the SYN+ACK.
         if !packet.isData, isUp { return ("It sent an acknowledgement.", WirePacket.Part.control) }
         isUp = true
         if packet.isData, !seen.insert(header.sequence).inserted, seen.count < 200 {
@@ -252,7 +252,7 @@ extension CheckCase {
       for received in device.messages {
         let id = received.message.id
         if [0x1D, 0xAA].contains(id.rawValue >> 8) || declared.contains(id) { continue }
-        // A message in the wrong direction is covered by case 315.
+        // Case 315 covers messages in the wrong direction.
         if MessageCatalog.entry(id)?.sender == .device { continue }
         throw CheckFailure("\(id) is not listed.", device.proof(received.packet, [13..<15]))
       }
@@ -329,7 +329,7 @@ extension CheckCase {
 }
 
 enum CheckBytes {
-  /// Returns bytes that count from 0 to 255 repeatedly, as EADemo's bytes do.
+  /// Returns bytes that count repeatedly from 0 to 255, like the bytes that Apple's EADemo sends.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
   /// Returns pseudo-random bytes; the same seed gives the same bytes.
@@ -340,7 +340,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets: echoes or at least its certificate.
+  /// Returns an attachment on which the accessory has sent many packets if it echoes, and otherwise at least its
+  /// certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -353,8 +354,7 @@ extension CheckRun {
     return session.device
   }
 
-  /// Checks every complete packet that the accessory sent in the survey; throws a failure for the first packet that
-  /// breaks the rule.
+  /// Throws a failure for the first complete packet of the accessory in the survey that breaks the rule.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -391,8 +391,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects that no packet had to be retransmitted, because the accessory should have understood each one the first
-  /// time. An accessory that understands a packet only if the packet arrives in one piece needs the retransmission.
+  /// Throws a failure if the device had to retransmit a packet, for example because the accessory understands only
+  /// packets that arrive in one piece.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }
@@ -400,7 +400,7 @@ extension CheckRun {
       "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
-  /// Expects that everything sent was acknowledged, and that the cable is still connected.
+  /// Expects the accessory to acknowledge everything that was sent, and to stay connected.
   func expectAcknowledged(_ device: CheckDevice, _ what: String) throws {
     let mark = max(0, device.record.count - 2)
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }

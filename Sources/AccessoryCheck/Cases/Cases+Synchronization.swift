@@ -206,7 +206,7 @@ extension CheckCase {
     packet.kind == .detection || packet.header?.control.contains(.syn) ?? false
   }
 
-  /// Creates a case that checks one value in the SYN.
+  /// Creates a case that checks one field of the SYN.
   private static func value(
     _ field: LinkParameters.Field, _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource],
     _ severity: Severity = .error
@@ -227,7 +227,7 @@ extension CheckCase {
 }
 
 extension LinkParameters.Field {
-  /// The byte range of the value in a SYN packet.
+  /// The byte range of the field in a SYN packet.
   fileprivate var place: Range<Int> {
     let range =
       switch self {
@@ -264,7 +264,8 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// Returns an attachment on which the device answers only detection, and the SYNs that the accessory sent on it.
+  /// Returns an attachment on which the device answers only the detection sequence, and the SYNs that the accessory
+  /// sent.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()
@@ -279,7 +280,7 @@ extension CheckRun {
     return (device, all)
   }
 
-  /// Returns a ready attachment whose link was reset, and the index of the reset in the attachment's record.
+  /// Returns a ready attachment whose link was reset, and the index of the reset in its record.
   func afterReset() throws -> (CheckDevice, Int) {
     let device = try device(at: .ready)
     try device.pump.pause(settings.quiet)

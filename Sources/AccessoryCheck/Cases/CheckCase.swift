@@ -1,5 +1,4 @@
-/// One rule that an accessory is checked against: a number, a sentence, the source of the rule, and the script that
-/// checks the rule.
+/// A rule for accessories: its number, a sentence, the sources that state it, and a script that checks it.
 ///
 /// ```swift
 /// CheckCase(
@@ -14,21 +13,21 @@ package struct CheckCase: Sendable, Equatable {
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
     case warning
-    /// The violation has no effect, but is worth knowing about.
+    /// The broken rule has no practical effect, but the maker may want to know about it.
     case note
   }
 
-  /// The case's number, used by ``CheckSelection`` and reports. The number divided by 100 selects the ``CheckGroup``.
+  /// The case's number, which ``CheckSelection`` and reports use; the number divided by 100 selects the ``CheckGroup``.
   package let number: Int
   /// The case's short name, such as "detection-repeat".
   package let name: String
   package let sentence: String
   package let sources: [CheckSource]
-  /// The consequence of a violation.
+  /// The consequence of breaking the rule.
   package let severity: Severity
-  /// The change to make in the firmware of an accessory that breaks the rule.
+  /// The change to the firmware of an accessory that breaks the rule.
   package let fix: String
-  /// Whether the case does something that no Apple device does; such cases run only in a hostile check.
+  /// Whether the case does something that no Apple device does; such cases run only with `--hostile`.
   package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -45,18 +44,18 @@ package struct CheckCase: Sendable, Equatable {
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
-  /// The lowest number of the user's own cases; all of easim's cases have lower numbers.
+  /// The lowest number of a user's own case; easim's own cases have lower numbers.
   static let firstOwn = 100_000
-  /// The numbers that users may give to their own cases.
+  /// The numbers that users may give to their own cases in a file.
   static let ownIDs = 0...99_999
 
   package var isOwn: Bool { number >= Self.firstOwn }
 
-  /// The case's name in text output: "902", or "own-902" for one of the user's own cases.
+  /// The case's label in text output, such as "902", or "own-902" for one of the user's own cases.
   package var label: String { isOwn ? name : String(number) }
 
-  /// The case's title in text output: the label and, for one of easim's cases, the name, such as "902
-  /// replug-in-detection".
+  /// The case's title in text output, such as "902 replug-in-detection"; the user's own cases have only a label, such
+  /// as "own-902".
   package var title: String { isOwn ? name : "\(number) \(name)" }
 
   package static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
@@ -64,7 +63,7 @@ package struct CheckCase: Sendable, Equatable {
   package var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// The group of a case, which is the case's number divided by 100.
+/// A group of cases; the hundreds of a case's number select its group.
 package enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization
@@ -76,10 +75,10 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// The user's own cases, which have the highest numbers.
+  /// The user's own cases.
   case own
 
-  /// A heading for the group.
+  /// The group's heading.
   package var title: String {
     switch self {
     case .detection: "Detection"
@@ -97,7 +96,7 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// The kind of source that states a rule. Apple's specification is not public, so the rules are compiled from open
+/// The kind of source that states a rule. Because Apple's specification is not public, the rules come from open
 /// implementations, captures and notes.
 package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
@@ -106,9 +105,9 @@ package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case captured
   /// A single source states the rule.
   case seenOnce
-  /// No source states the rule, but it follows from statements in the sources.
+  /// No source states the rule, but several statements imply it.
   case inferred
-  /// The user states the rule, in a file with test cases.
+  /// A user states the rule, in a file of test cases.
   case own
 
   /// One of "agreed", "captured", "seen once" and "inferred".

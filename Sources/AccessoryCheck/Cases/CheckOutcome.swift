@@ -4,7 +4,7 @@ package struct CheckResult: Sendable, Equatable {
   package let rule: CheckCase
   package let outcome: CheckOutcome
   package let time: Duration
-  /// Whether a broken rule makes the check fail regardless of the rule's severity.
+  /// Whether the check fails if the rule is broken, regardless of the rule's severity.
   package var isStrict = false
 
   package var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
@@ -40,7 +40,7 @@ package enum CheckOutcome: Equatable, Sendable {
   var isSkipped: Bool { if case .skipped = self { true } else { false } }
 }
 
-/// A broken rule, and the packets that prove it.
+/// The reason why a rule counts as broken, and the packets that prove it.
 package struct CheckFailure: Error, Equatable, Sendable {
   package var text: String
   /// The packets, in wire order.
@@ -56,9 +56,9 @@ package struct CheckProof: Equatable, Sendable {
   /// The time since the cable was plugged in.
   package var time: Duration
   package var direction: WireDirection
-  /// The packet's bytes as sent on the wire, up to the first 256.
+  /// The bytes of the packet on the wire, up to the first 256.
   package var bytes: [UInt8]
-  /// The total number of bytes.
+  /// The packet's full length in bytes.
   package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
   package var text: String
@@ -68,13 +68,13 @@ package struct CheckProof: Equatable, Sendable {
 
 struct CheckSkip: Error {
   let reason: String
-  /// Whether the case was skipped because it tests something that the accessory does not declare.
+  /// Whether the case was skipped because the accessory does not declare what the case tests.
   let isUndeclared: Bool
 
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
 }
 
-/// Thrown to end a run that was stopped from outside.
+/// Thrown when the program that runs the check stops it.
 package struct CheckStopped: Error {
   init() {}
 }

@@ -2,14 +2,13 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Thrown if the accessory did not take a step during an attachment, in which case later steps cannot be judged.
+/// Thrown if the accessory did not take a step, so that later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
   /// The number of the case that judges this step.
   let judgedBy: Int
 }
 
-/// The steps that a device takes with an accessory, in order.
 enum CheckStep: Int, Comparable, CaseIterable {
   case attached, linked, authenticated, ready
 
@@ -26,7 +25,7 @@ enum CheckStep: Int, Comparable, CaseIterable {
 }
 
 extension CheckDevice {
-  /// Waits for the first message with one of these numbers, skipping the first `mark` messages.
+  /// Waits for the first message whose number is in `ids`, ignoring the first `mark` messages.
   func awaitMessage(_ ids: [MessageID], after mark: Int, within limit: Duration) throws -> Received? {
     func find() -> Received? {
       messages.count > mark ? messages[mark...].first { ids.contains($0.message.id) } : nil
@@ -70,7 +69,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// Returns the data in AA01 or AA03; empty if there is none.
+  /// Returns the first parameter of AA01 or AA03, or no bytes if that parameter is missing.
   private func blob(_ message: ControlMessage) -> [UInt8] {
     (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
   }
@@ -79,14 +78,14 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the coprocessor
-  /// generation, as in other device emulators.
+  /// Returns a challenge for the certificate. If the certificate is unreadable, its length selects the coprocessor
+  /// generation and thus the length of the challenge, as in other device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
   }
 
-  /// Authenticates the accessory, and reports success even if the signature is wrong.
+  /// Authenticates the accessory, and reports success even if the signature is invalid.
   func authenticate(_ verifier: any DeviceAuthenticator, within limit: Duration) throws -> Authentication {
     let certificate = try certificate(within: limit)
     let challenge = challenge(for: certificate.bytes, verifier)
@@ -97,7 +96,7 @@ extension CheckDevice {
       response: response.bytes, responseMessage: response.at)
   }
 
-  /// Requests the identification and accepts it; other cases judge what it contains.
+  /// Requests the identification and accepts it unchecked, because other cases judge its contents.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
     let mark = messages.count
     try send(ControlMessage(.startIdentification))
@@ -117,7 +116,7 @@ extension CheckDevice {
     return (IdentificationReading(received.message), received)
   }
 
-  /// Accepts an identification and sends the updates that the identification requests.
+  /// Accepts the identification and sends the updates that it requests.
   func acceptIdentification(_ identification: Identification) throws {
     try send(ControlMessage(.identificationAccepted))
     let wanted = Set(identification.messagesReceived)
@@ -130,7 +129,7 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session, and returns whether the accessory confirmed it (EA03 with 0) or closed it at once (EA03 with 1).
+  /// Opens a session, and returns the status that the accessory reports for it within `limit`.
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
@@ -141,7 +140,6 @@ extension CheckDevice {
     return try status(of: id, after: mark, within: limit)
   }
 
-  /// Waits for the status that the accessory reports for a session.
   func status(of id: UInt16, after mark: Int, within limit: Duration) throws -> SessionStatus {
     func find() -> Received? { messages.dropFirst(mark).first { $0.status(of: id) != nil } }
     guard try wait(within: limit, until: { find() != nil }), let found = find() else { return .none }
@@ -149,17 +147,18 @@ extension CheckDevice {
   }
 
   enum SessionStatus: Equatable {
-    /// The accessory reported no status.
+    /// The accessory sent no EA03.
     case none
-    /// The accessory sent EA03 with status 0, in this packet.
+    /// The accessory confirmed the session: EA03 with status 0, in this packet.
     case open(Int)
-    /// The accessory sent EA03 with another status.
+    /// The accessory closed the session: EA03 with another status, in this packet.
     case closed(Int)
   }
 }
 
 extension CheckDevice.Received {
-  /// The status of a session, if this is EA03 for that session; empty if EA03 has no status.
+  /// The status of session `id` if this message is EA03 for that session, otherwise nil; empty if EA03 contains no
+  /// status.
   func status(of id: UInt16) -> [UInt8]? {
     guard message.id == .externalAccessorySessionStatus, let parameters = try? ParameterReader.read(message.body),
       parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]

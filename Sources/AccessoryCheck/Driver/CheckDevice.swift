@@ -2,27 +2,27 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's end of one attachment. The device does exactly what a case tells it to do.
+/// The Apple device's side of one attachment, controlled by a case.
 ///
-/// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
-/// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case can change details with
-/// ``Manner``, or send its own packets. Unlike `DevicePeer`, this device continues no matter what the accessory does,
-/// and records everything.
+/// By default the device behaves like an Apple device: it answers detection, copies the accessory's values into its
+/// SYN+ACK, acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can
+/// change this behavior with ``Manner`` or send arbitrary packets. Unlike `DevicePeer`, this device never gives up,
+/// whatever the accessory does, and it records everything.
 final class CheckDevice {
   struct Manner {
-    /// The limits that the device announces in its SYN+ACK: the number of outstanding packets, and the longest packet.
+    /// The limits in the device's SYN+ACK: how many packets may be outstanding, and how long a packet may be.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
     var initialSequence: UInt8 = 0x1D
     var answersDetection = true
     var answersSynchronization = true
     var acknowledges = true
-    /// Whether the device automatically retransmits packets that are not acknowledged in time.
+    /// Whether the device retransmits packets that the accessory does not acknowledge in time.
     var repeats = true
-    /// Modifies the SYN+ACK, into which the accessory's values have been copied.
+    /// Modifies the SYN+ACK, which starts as a copy of the accessory's values.
     var alters: (inout LinkParameters) -> Void = { _ in }
     var detectionAnswer: [UInt8] = PacketWriter.detection
-    /// Selects the accessory's packets that are treated as lost.
+    /// Returns true for packets of the accessory that the device treats as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
   }
 
@@ -44,7 +44,7 @@ final class CheckDevice {
   let pump: CheckPump
   var manner: Manner
   private(set) var phase = Phase.waiting
-  /// The accessory's SYN, and the packet that carried it.
+  /// The parameters in the accessory's SYN, and the index of its packet.
   private(set) var offer: LinkParameters?
   private(set) var offerPacket: Int?
   private(set) var offerError: LinkParametersError?
@@ -52,11 +52,12 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// Bytes that do not fit the framing of control messages, and the packets that carried them.
+  /// Violations of the framing of control messages, each with the index of its packet.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
-  /// The packets whose payload is for an undeclared link session, or is too short to identify an EA session.
+  /// The indices of packets whose payload is for an undeclared link session, or is too short to contain an EA session
+  /// id.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]
@@ -81,7 +82,7 @@ final class CheckDevice {
   var acknowledgementTimeout: Duration { .milliseconds(Int64(answer.cumulativeAcknowledgementTimeout)) }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` holds, the accessory is gone, or the limit passes. Returns true if the condition holds.
+  /// Waits until `condition` holds, the accessory disconnects or `limit` passes. Returns whether the condition holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()
@@ -164,7 +165,7 @@ final class CheckDevice {
 
   private var synchronizedSequence: UInt8?
 
-  /// Sends the SYN+ACK, possibly again, as if the accessory's acknowledgement had been lost.
+  /// Sends the SYN+ACK. Sending it again simulates that the accessory's acknowledgement was lost.
   func sendAnswer(remark: String = "") { line.send(answerHeader, payload: answer.encoded, remark: remark) }
 
   private var isSendingSlowly = false
@@ -235,23 +236,23 @@ final class CheckDevice {
     line.send(PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder))
   }
 
-  /// What happens to a packet in transit.
+  /// The treatment of a packet in transit.
   enum Delivery: Equatable {
     case whole
-    /// The packet is lost; it is retransmitted when its timeout expires, or by ``repeatAll()``.
+    /// The packet is lost; the device retransmits it after a timeout or in ``repeatAll()``.
     case lost
     case twice
     case corruptPayload
     case corruptHeader
-    /// The packet is split at these offsets and sent in separate writes.
+    /// The packet is split at these offsets and written in several pieces.
     case cut([Int])
-    /// The packet is held back until ``releaseGlued(order:)``.
+    /// The packet is held back until ``releaseGlued(order:)`` sends it.
     case held
   }
 
   private var held: [(bytes: [UInt8], kind: WirePacket.Kind)] = []
 
-  /// Sends a payload as the next packet; waits while the accessory's window is full.
+  /// Sends a payload as the next packet, after waiting while the accessory's window is full.
   @discardableResult
   func send(
     _ payload: [UInt8], session: UInt8, _ delivery: Delivery = .whole, patience: Duration = .seconds(30)
@@ -298,7 +299,7 @@ final class CheckDevice {
     }
   }
 
-  /// Sends all packets that were held back, in one write and, if given, in `order`.
+  /// Sends all held packets in one write, in the given order or in the order in which they were held.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []
@@ -316,7 +317,7 @@ final class CheckDevice {
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as a device does when it gives up on the link.
+  /// Resets the link, as an Apple device does when it gives up on a link.
   func reset() {
     line.send(PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder))
     forgetLink()
@@ -343,7 +344,6 @@ final class CheckDevice {
   private func again(_ index: Int) {
     unacknowledged[index].sentAt = pump.loop.now
     var bytes = unacknowledged[index].bytes
-    // A retransmitted packet carries the newest acknowledgement.
     bytes[8] = bytes[8] &+ bytes[6] &- lastInOrder
     bytes[6] = lastInOrder
     unacknowledged[index].bytes = bytes
@@ -354,7 +354,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(header), remark: Self.sentAgain)
   }
 
-  /// The remark on a packet that is retransmitted because it was not acknowledged.
+  /// Marks packets that the device retransmitted because the accessory did not acknowledge them.
   static let sentAgain = "sent again"
 
   private func armTimer() {

@@ -2,11 +2,11 @@ import AccessoryCore
 import IAP2
 import LinuxIO
 
-/// The device's end of one cable, which records everything that is sent and received.
+/// The device's end of one cable, which records all traffic.
 ///
-/// The line makes no decisions: it passes each received piece to ``CheckDevice``, which decides what to send.
+/// It passes each packet received to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
-  /// If more pieces than this pass on one attachment, the accessory counts as flooding the device.
+  /// An accessory that sends more pieces than this on one attachment counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -18,7 +18,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// How the connection ended, if the accessory ended it; nil otherwise.
+  /// How the accessory ended the connection; nil if it did not.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
@@ -53,7 +53,7 @@ final class CheckLine: ChannelHandler {
     send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: remark)
   }
 
-  /// Records bytes without sending them; ``push(_:)`` sends the bytes in pieces.
+  /// Records bytes without sending them; ``push(_:)`` sends them in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)
@@ -138,7 +138,7 @@ final class CheckLine: ChannelHandler {
   }
 }
 
-/// Lets time pass during a check. A script waits by running the loop, so the script can be read from top to bottom.
+/// Runs the event loop while a script waits, so that a script can be written as sequential code.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))
@@ -152,7 +152,7 @@ package struct CheckPump {
     run = { condition, limit in try loop.run(until: condition, limit: limit) }
   }
 
-  /// Creates a pump for real time; the check ends when `isStopped` returns true.
+  /// Creates a pump that runs in real time until `isStopped` returns true.
   package init(_ loop: EpollLoop, isStopped: @escaping () -> Bool = { false }) {
     self.loop = loop
     run = { condition, limit in
@@ -162,7 +162,7 @@ package struct CheckPump {
     }
   }
 
-  /// Waits until `condition` holds or `limit` has passed. Returns true if the condition holds.
+  /// Waits until `condition` holds or `limit` passes. Returns whether the condition holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }

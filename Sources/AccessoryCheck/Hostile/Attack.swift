@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Behavior that no Apple device would show: a few steps, generated from a seed, that follow a normal start.
+/// A few steps that no Apple device would take, generated from a seed, after a normal start.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])
-    /// A packet with correct checksums.
+    /// A packet with valid checksums.
     case packet(control: UInt8, sequence: Int, acknowledgement: Int, session: UInt8, payload: [UInt8])
     case message(id: UInt16, body: [UInt8])
     /// External Accessory session data, in a packet with the next sequence number.
     case data(session: UInt16, bytes: [UInt8])
     /// A file transfer packet with the next sequence number, if the link has a file transfer session.
     case file([UInt8])
-    /// A flood: the same bytes, sent `times` times.
+    /// The same bytes, sent `times` times.
     case flood([UInt8], times: Int)
     /// Silence for the given number of milliseconds.
     case silence(Int)
@@ -45,7 +45,7 @@ extension Attack.Step {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
-      // The payload that this header announces never arrives.
+      // A header for a payload that never arrives.
       var header: [UInt8] = [
         0xFF, 0x5A, byte(), byte(), [0x40, 0x80, 0xC0, byte()].randomElement(using: &random) ?? 0,
       ]
@@ -60,7 +60,7 @@ extension Attack.Step {
         session: byte() % 5, payload: bytes(60))
     case 4: self = .message(id: ids.randomElement(using: &random) ?? word(), body: bytes(40))
     case 5:
-      // The parameters in this body have false lengths.
+      // Parameters with wrong lengths.
       var body: [UInt8] = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         let value = bytes(12)
@@ -75,7 +75,7 @@ extension Attack.Step {
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
     case 8:
       let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
-      // Only a few different numbers and sizes are used, so that several packets are about the same file.
+      // A small choice of numbers and sizes makes it likely that several packets refer to the same file.
       let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
       self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))
@@ -96,7 +96,7 @@ extension Attack.Step {
     }
   }
 
-  /// Simpler replacements for this step that may have the same effect.
+  /// Simpler steps that may have the same effect.
   var simpler: [Attack.Step] {
     func halves(_ bytes: [UInt8]) -> [[UInt8]] {
       guard !bytes.isEmpty else { return [] }

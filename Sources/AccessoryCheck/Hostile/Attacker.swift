@@ -3,19 +3,19 @@ import AccessoryFormats
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory with invalid values, floods and garbage, all generated from a seed. After each attack, the
-  /// cable is unplugged, and the accessory must become ready on a new cable. After an attack has failed, it is
-  /// shortened as far as possible while it still fails.
+  /// Attacks the accessory with invalid values, floods and garbage, all generated from a seed. After each attack the
+  /// device unplugs the cable, and the accessory must become ready on a new cable. An attack that the accessory does
+  /// not survive is reduced to the fewest steps that still cause the failure.
   ///
   /// - Parameters:
-  ///   - seed: the seed of the first attack; each later attack uses the next higher seed.
-  ///   - most: the run ends after this many failures.
-  ///   - onEvent: called after each attack, with the total number so far.
+  ///   - seed: the seed of the first attack; the seed increases by one for each attack.
+  ///   - most: the number of failures after which the run ends.
+  ///   - onEvent: called after each attack with the number of attacks so far.
   package func attack(
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
-    // An accessory that does not become ready even without an attack cannot be judged.
+    // An accessory that does not become ready even without an attack cannot be tested.
     guard try survives(nil) == nil else { return report }
     do {
       for number in 0..<attacks where report.failures.count < most {
@@ -28,7 +28,7 @@ extension Checker {
             .init(
               seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
               bytes: lastAttackBytes))
-          // If the accessory does not come back, the run ends, because only a user can restart the accessory.
+          // Ends the run if the accessory does not come back, because only a user can restart the accessory.
           if try survives(nil) != nil { break }
         }
         onEvent(report.attacks, attacks)
@@ -38,7 +38,7 @@ extension Checker {
     return report
   }
 
-  /// Returns the shortest attack that the accessory still does not survive, within a limited number of tries.
+  /// Returns the shortest variant found that the accessory does not survive, after a limited number of tries.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0
@@ -67,12 +67,12 @@ extension Checker {
         }
       }
     }
-    // The attack is repeated so that its bytes can be recorded.
+    // Repeats the attack to record its bytes.
     _ = try survives(best)
     return best
   }
 
-  /// Makes an attack. Returns why the accessory does not become ready afterwards; nil if it does.
+  /// Makes an attack, and returns the reason why the accessory does not become ready afterwards, or nil if it does.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -116,11 +116,10 @@ extension Checker {
     }
   }
 
-  /// Sends a packet with the next sequence number, whether or not the accessory's window allows it.
+  /// Sends a packet with the next sequence number, even if the accessory's window is full.
   private func send(_ payload: [UInt8], _ session: UInt8?, _ device: CheckDevice) throws {
     do { try device.send(payload, session: session ?? device.controlSession, patience: .seconds(1)) } catch is CheckSkip
     {
-      // The accessory's window is full, but an attack sends anyway.
       let header = PacketHeader(
         control: .ack, sequence: device.lastSent, acknowledgement: device.lastInOrder,
         session: session ?? device.controlSession, payloadCount: payload.count)
@@ -129,7 +128,7 @@ extension Checker {
   }
 }
 
-/// The result of a hostile run, which sends invalid values, floods and garbage that no Apple device would send.
+/// The result of a hostile run.
 package struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   package struct Failure: Sendable, Equatable {
@@ -138,7 +137,7 @@ package struct HostileReport: Sendable, Equatable {
     package var text: String
     /// The steps of the attack, reduced to the fewest found that still cause the failure.
     package var steps: [String]
-    /// The bytes sent during the shortest attack, not counting those of the normal attachment before it.
+    /// The bytes that the device sent during the shortest attack, without those of the normal start.
     package var bytes: [UInt8]
   }
 

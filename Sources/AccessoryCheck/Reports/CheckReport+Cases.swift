@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The test cases in a generic report. A rule that is broken but does not fail the check counts as passed; the
-  /// findings are still listed.
+  /// The test cases in a generic report. A case whose broken rule does not fail the check counts as passed, but its
+  /// findings are listed.
   package var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -41,7 +41,7 @@ extension CheckReport {
       cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
   }
 
-  /// Returns advice and the packets that prove the failure, as HTML for a page.
+  /// Returns advice and the packets that prove the failure, as HTML.
   private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
     let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
@@ -51,7 +51,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares the report with an earlier run's; failures that the earlier run also had do not count.
+  /// Compares the report with that of an earlier run, whose failures are then ignored in the outcome.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
@@ -97,12 +97,12 @@ extension CheckReport {
 }
 
 extension CheckProof {
-  /// The proof on one line: the time, the sender, a description, and the bytes, with the offending bytes in brackets.
+  /// The proof on one line: time, sender, description and bytes, with brackets around the offending bytes.
   package var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex, with the offending bytes in brackets.
+  /// The bytes in hex, with brackets around the offending ones.
   package var markedBytes: String { marked("[", "]") }
 
   fileprivate var markedHTML: String { marked("<mark>", "</mark>") }

@@ -5,7 +5,7 @@ extension CheckReport {
   /// The verdict: passed if every case was tried, at least one was judged, and none failed.
   package var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict, which ignores failures that the earlier run also had.
+  /// The verdict, ignoring failures that an earlier run also had.
   package var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -21,7 +21,7 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// An explanation of why nothing was judged in the run.
+  /// Why the run judged no case.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
@@ -41,7 +41,7 @@ extension CheckReport {
     }
   }
 
-  /// Adds other shards of the same run; these may be from other units of the same model and firmware.
+  /// Adds another shard of the same run, possibly of another unit of the same model and firmware.
   package mutating func add(_ other: CheckReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if planned != other.planned { throw .otherRun("other cases") }
@@ -71,7 +71,7 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The sum of all the report's counts; nil if the sum overflows.
+  /// The total number of attachments and attacks, or nil if the sum overflows.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -79,7 +79,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// The word that replaces an address, name or serial number that differs between shards.
+  /// Replaces an address, name or serial number that differs between shards.
   fileprivate static let several = "several"
 }
 
@@ -102,7 +102,7 @@ extension HostileReport {
 
 /// The changes since an earlier run.
 package struct CheckComparison: Sendable, Equatable {
-  /// The numbers of cases that newly fail.
+  /// The numbers of cases that fail now and did not fail before.
   package var broken: [Int] = []
   /// The numbers of cases that failed before and pass now.
   package var repaired: [Int] = []
@@ -111,9 +111,9 @@ package struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that fail in both runs.
   package var known: [Int] = []
 
-  /// The firmware version in the earlier run, if it differs from this run's version.
+  /// The firmware version in the earlier run, if it was a different one.
   package var firmware: String?
-  /// The titles of the cases, by number, for text output.
+  /// The titles of the cases by number, for text output.
   private var titles: [Int: String] = [:]
 
   package init(_ report: CheckReport, since earlier: CheckReport) {

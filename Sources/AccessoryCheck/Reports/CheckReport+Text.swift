@@ -17,7 +17,7 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result as text: a line and, after a failure, advice and the packets that prove the failure.
+  /// The result as text: one line, followed by advice and the packets that prove the failure, if any.
   package var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.label)  \(rule.sentence)"
@@ -31,7 +31,7 @@ extension CheckResult {
     }
   }
 
-  /// The outcome, padded so that all outcomes have the same width.
+  /// The outcome, padded to the same width for every outcome.
   private var label: String {
     switch word {
     case .warning: "warning  "
@@ -46,7 +46,7 @@ extension CheckResult {
 extension CheckReport {
   package var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
-  /// The summary at the end of the list: what was checked, and the counts.
+  /// The summary after the list of results: what was checked, and the counts.
   package var endOfList: String {
     var lines: [String] = []
     if let accessory {
@@ -80,7 +80,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text on a single line and without terminal control characters, because the accessory chose the text.
+  /// This text on one line, without control characters for the terminal, because the accessory chose the text.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {
@@ -92,7 +92,7 @@ extension String {
   }
 }
 
-/// The tables of all cases, for docs/check.md.
+/// Generates the tables of cases in docs/check.md.
 package enum CheckPage {
   /// A table for each group of cases, with each case's number, name, rule, sources and severity.
   package static var tables: String {

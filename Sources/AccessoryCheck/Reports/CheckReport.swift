@@ -17,33 +17,33 @@ package struct CheckReport: Sendable, Equatable {
     case gone(String)
   }
 
-  /// The program and its version; empty if they are not known.
+  /// The program and its version; empty if unknown.
   package var program = ""
-  /// The numbers of the cases that the whole run was to include.
+  /// The numbers of the cases that the whole run was meant to include.
   package var planned: [Int] = []
   package var shards = ShardSet.whole
   /// The address of the accessory.
   package var place: String
-  /// The accessory's identification; nil if it never identified itself.
+  /// The accessory's identification, or nil if it never identified itself.
   package var accessory: Accessory?
   /// The results in the order in which the cases ran.
   package var results: [CheckResult] = []
   package var time = Duration.zero
   /// The number of times the accessory was plugged in.
   package var attachments = 0
-  /// The results of attacks, if they were requested.
+  /// The results of attacks, if the user requested them.
   package var hostile: HostileReport?
-  /// The step with which the device began, authentication or identification; nil if it is not known.
+  /// The step that the device took first, authentication or identification; nil if unknown.
   package var order: DevicePeer.Settings.Order?
   package var ending = Ending.complete
   /// Whether the run passes even if no case was judged.
   package var allowsEmpty = false
-  /// The changes since an earlier run; not restored when a report is read from a file.
+  /// The changes since an earlier run, which report files do not contain.
   package var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
 
-  /// All broken rules, whatever their severity, each with its failure.
+  /// All broken rules of any severity, each with its failure.
   package var failures: [(rule: CheckCase, failure: CheckFailure)] {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
@@ -53,7 +53,7 @@ package struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether the run judged no case: no case was run or all were skipped, and no attack was made.
+  /// Whether nothing was judged: all cases were skipped or none were run, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

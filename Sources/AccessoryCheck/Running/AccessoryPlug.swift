@@ -3,18 +3,18 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// A place where the accessory under test can be plugged in repeatedly.
+/// A place where the accessory under test can be plugged in again and again.
 package protocol AccessoryPlug: AnyObject {
-  /// The name of the place where the accessory is plugged in, for messages.
+  /// The name of the place, for messages.
   var place: String { get }
 
-  /// Connects to the accessory. The returned cable's channel has not been started.
+  /// Connects to the accessory. The caller must start the channel of the returned cable.
   ///
   /// - Throws: ``AccessoryAbsent`` if no accessory can be connected within `limit`.
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
 }
 
-/// The error for an accessory that cannot be connected.
+/// The error thrown if no accessory can be connected.
 package struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
   package let reason: TransportError?
   package let description: String
@@ -34,13 +34,13 @@ package final class AddressPlug: AccessoryPlug {
   private let wrap: (Cable) -> Cable
   private var found: [String: FoundAccessory] = [:]
   private var isStarted = false
-  /// The identity of the first accessory found; the plug accepts no other accessory.
+  /// The identity of the first accessory found; the plug accepts no other.
   private var taken: String?
 
   /// Creates a plug without connecting.
   ///
   /// - Parameters:
-  ///   - fits: returns true if an accessory at the address is the intended one.
+  ///   - fits: returns true for the accessory to connect to.
   ///   - wrap: adds transcripts and faults to each cable.
   /// - Throws: an error that names the address, if no accessory can exist at that address.
   package init(

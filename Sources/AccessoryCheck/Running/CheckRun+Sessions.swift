@@ -18,7 +18,7 @@ struct OpenedSession {
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }
 
-/// The result of testing whether the accessory echoes.
+/// The result of the test for an echo.
 struct EchoTrial {
   let isEcho: Bool
   let sent: [UInt8]
@@ -27,7 +27,7 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// Returns the protocol named `name` or, without a name, the protocol to open sessions for.
+  /// Returns the protocol named `name`, or the protocol chosen for sessions if `name` is nil.
   func linkProtocol(_ name: String? = nil) throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()
@@ -44,7 +44,7 @@ extension CheckRun {
     try identification().messagesSent.contains(.externalAccessorySessionStatus)
   }
 
-  /// Opens a session on a ready attachment, and then waits briefly, because some accessories need the pause.
+  /// Opens a session on a ready attachment, and waits briefly for the accessory's status.
   func session(
     on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
   ) throws -> OpenedSession {
@@ -72,7 +72,7 @@ extension CheckRun {
     }
   }
 
-  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, a second one is tried.
+  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, tries once more.
   func echoTrial() throws -> EchoTrial {
     if let knownEcho { return knownEcho }
     let sent = Array("easim: does it echo?".utf8)
@@ -95,7 +95,7 @@ extension CheckRun {
     return trial
   }
 
-  /// Sends bytes in packets of up to `size` bytes and waits for the same bytes to come back.
+  /// Sends bytes in packets of up to `size` bytes, and waits until the accessory has sent them back.
   func exchange(
     _ bytes: [UInt8], on session: OpenedSession, size: Int, deliver: (Int) -> CheckDevice.Delivery = { _ in .whole }
   ) throws {
@@ -124,21 +124,21 @@ extension CheckRun {
     throw CheckFailure(what + end, device.proof(from: mark))
   }
 
-  /// Returns the maximum number of session bytes that one packet to the accessory may carry.
+  /// Returns the maximum number of session bytes in one packet to the accessory.
   func largestPiece(_ device: CheckDevice) -> Int {
     max(1, Int(device.offer?.maximumPacketLength ?? 24) - PacketHeader.overhead - 2)
   }
 }
 
 extension CheckDevice {
-  /// Returns these packets as proof; if there are many, only the first and the last.
+  /// Returns these packets as proof, or only the first and last of them if there are many.
   func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
     let range = range.clamped(to: record.indices)
     guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }
     return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
   }
 
-  /// Returns the packets since a mark as proof.
+  /// Returns the packets since `mark` as proof.
   func proof(from mark: Int) -> [CheckProof] { proof(mark..<record.count) }
 
   func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {

@@ -2,11 +2,11 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides the cases' scripts with attachments that have reached a given step, and with everything that is known about
-/// the accessory.
+/// Provides scripts of cases with attachments that have reached a given step, and with what earlier attachments showed
+/// about the accessory.
 final class CheckRun {
-  /// How many times an accessory may disconnect on its own before the survey accepts an attachment that it ended; a
-  /// flickering accessory may disconnect many times.
+  /// How many attachments the accessory may end before the survey accepts one that it ended. A flickering accessory may
+  /// disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -16,24 +16,24 @@ final class CheckRun {
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
   var gone: AccessoryAbsent?
-  /// The last case that ran to completion.
+  /// The last case that finished.
   var lastCase: CheckCase?
-  /// The failure recorded the first time that the accessory did not come back.
+  /// The failure recorded when the accessory first failed to come back.
   private(set) var absence: CheckFailure?
-  /// The step with which the device begins: authentication or identification.
+  /// The step that the device takes first: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory failed with authentication first, if identification first was then tried.
+  /// How the accessory failed when the device began with authentication, if the device then began with identification.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device sent no answer at all; nil until a case needs this attachment.
+  /// The attachment on which the device answered nothing; nil until a case needs it.
   var knownUnanswered: CheckDevice?
-  /// The attachment with an unacknowledged certificate, and the copies of the certificate's packet; nil until a case
-  /// needs this attachment.
+  /// The attachment whose certificate was not acknowledged, and the copies of its first packet; nil until a case needs
+  /// them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
-  /// The attachment on which the device answered only detection; nil until a case needs this attachment.
+  /// The attachment on which the device answered only the detection sequence; nil until a case needs it.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
@@ -41,8 +41,7 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// Records that the accessory did not come back after it was unplugged; the proof consists of the last packets before
-  /// it was unplugged.
+  /// Records that the accessory did not come back after it was unplugged, with the last packets before that as proof.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -55,8 +54,8 @@ final class CheckRun {
 
   // MARK: Attachments
 
-  /// Plugs in the accessory. If the connection ends before any byte arrives, because the accessory is still busy with
-  /// the previous attachment, tries again after a pause that doubles each time.
+  /// Plugs in the accessory. If the connection ends before any byte arrives, the accessory may be busy with the
+  /// previous attachment, so the function retries after pauses of increasing length.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
@@ -87,33 +86,32 @@ final class CheckRun {
     lastUnplugged = pump.loop.now
   }
 
-  /// Returns an attachment that has reached `step`; if the accessory does not get that far, skips the case.
+  /// Returns an attachment that has reached `step`, or skips the case if the accessory does not get that far.
   func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
     return try orSkip { try reach(step, manner) }
   }
 
-  /// Returns an attachment that has reached `step`; if the accessory does not get that far, throws an error for the
-  /// caller to judge.
+  /// Returns an attachment that has reached `step`, or throws a ``Shortfall`` for the caller to judge.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
   }
 
-  /// The current attachment, or the last one.
+  /// The current attachment, or the last one if none is current.
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {
     CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
-  /// Runs `body`; if the accessory does not take a required step, skips the case and states the reason.
+  /// Runs `body`, and skips the case if the accessory does not take a step that `body` requires.
   func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches the accessory and takes the steps in an Apple device's order: link, authentication, identification.
+  /// Attaches the accessory and takes the steps up to `step`, in the order in which an Apple device takes them.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -121,20 +119,20 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which authentication is the next step. If the accessory requires identification first,
-  /// identification is already done.
+  /// Returns an attachment on which authentication is the next step, after identification if the accessory requires
+  /// that order.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
     return device
   }
 
-  /// Returns an attachment that is ready for identification.
+  /// Returns an attachment on which identification is the next step.
   func beforeIdentification() throws -> CheckDevice {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
 
-  /// Skips the case if the accessory does not support authentication before identification.
+  /// Skips the case if the accessory requires identification before authentication.
   func needAuthenticationFirst() throws {
     if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
   }
@@ -150,8 +148,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the accessory in its
-  /// final state. An accessory that flickers only when it is first plugged in stays connected afterwards.
+  /// Waits while the accessory connects and disconnects repeatedly, so that the next attachment is one that lasts. An
+  /// accessory that flickers only when first plugged in stays connected from then on.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -169,7 +167,7 @@ final class CheckRun {
   // MARK: Knowledge about the accessory
 
   /// Returns the first complete attachment, on which the device behaves exactly like an Apple device. Many cases judge
-  /// this attachment's record.
+  /// the record of this attachment.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -200,7 +198,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that disconnects during a session is not merely one that connects twice.
+      // An accessory that disconnects during a session does more than connect twice.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -209,11 +207,11 @@ final class CheckRun {
     }
   }
 
-  /// Switches once to identification first if the accessory does not answer AA00, and switches back if that does not
-  /// help. Returns true if the order was switched.
+  /// Begins with identification if the accessory does not answer AA00, and goes back to authentication if
+  /// identification fails as well. Returns true if the order changed.
   ///
-  /// - Parameter isAgain: whether the accessory also ended the previous attachment after the link was up. An accessory
-  ///   that connects twice may end one attachment in this way.
+  /// - Parameter isAgain: whether the accessory also ended the previous attachment when the link was up. An accessory
+  ///   that connects twice does so only once.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }
@@ -227,11 +225,11 @@ final class CheckRun {
     return true
   }
 
-  /// Exchanges a few bytes in a session, so that the record contains every kind of packet, and then waits in silence.
+  /// Exchanges a few bytes in a session, so that the record contains every kind of packet, and then waits.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // An attachment without protocols may be the first half of a flicker, which ends soon.
+    // An accessory that flickers soon ends an attachment without protocols.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true
@@ -244,7 +242,7 @@ final class CheckRun {
     _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
   }
 
-  /// Returns the accessory's identification; if there is none, skips the case.
+  /// Returns the accessory's identification, or skips the case if there is none.
   func identification() throws -> Identification {
     let survey = try survey()
     guard let found = survey.identification else {
@@ -256,7 +254,7 @@ final class CheckRun {
 }
 
 struct Survey {
-  /// An attachment that the accessory itself ended, before the complete attachment.
+  /// An attachment that the accessory ended before the survey was complete.
   struct Departure {
     let device: CheckDevice
     let reached: CheckStep

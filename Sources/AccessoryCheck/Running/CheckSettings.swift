@@ -3,32 +3,32 @@ import AccessoryProfiles
 import Certificates
 
 package struct CheckSettings {
-  /// How long the accessory may take to complete each step.
+  /// The time that the accessory has to complete each step.
   package var stepLimit = Duration.seconds(20)
-  /// How long to wait between two attachments.
+  /// The pause between two attachments.
   package var pace = Duration.milliseconds(200)
-  /// How long to wait for something that must not arrive.
+  /// The time to wait when checking that nothing arrives.
   package var quiet = Duration.milliseconds(500)
-  /// The protocol to open sessions for; nil means the first protocol whose sessions use the link.
+  /// The protocol for sessions, or nil for the first protocol that uses the link.
   package var protocolName: String?
-  /// Whether the accessory echoes the bytes in its sessions.
+  /// Whether the accessory echoes what it receives in sessions.
   package var echo = Echo.tried
-  /// Whether to run cases in which the device does what no Apple device does.
+  /// Whether to run cases in which the device does something that no Apple device does.
   package var isHostile = false
-  /// Whether warnings and notes fail the check as well.
+  /// Whether warnings and notes fail the check, too.
   package var isStrict = false
-  /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
+  /// Whether to omit cases about parts that the accessory does not declare, instead of listing them as skipped.
   package var leavesOutUndeclared = false
-  /// The step with which the device begins. With ``HostOrder/auto``, the device tries identification first if AA00 is
-  /// not answered.
+  /// The step that the device takes first. With ``HostOrder/auto``, the device begins with identification if the
+  /// accessory does not answer AA00.
   package var order = HostOrder.auto
   package var verifier: any DeviceAuthenticator
 
-  /// Whether an accessory echoes.
+  /// Whether an accessory echoes what it receives.
   package enum Echo: String, Sendable, CaseIterable {
-    /// It is not known whether the accessory echoes: easim finds out; without an echo, cases that need one are skipped.
+    /// A test decides whether the accessory echoes; if it does not, cases that need an echo are skipped.
     case tried = "try"
-    /// The accessory is expected to echo; a case fails if there is no echo.
+    /// The accessory should echo; cases fail if it does not.
     case yes
     /// The accessory does not echo; cases that need an echo are skipped.
     case no
@@ -37,19 +37,19 @@ package struct CheckSettings {
   package init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// A selection of cases to run, given by numbers, ranges and names.
+/// The cases to run, selected by numbers, ranges and names.
 package struct CheckSelection: Sendable, Equatable {
   package let cases: [CheckCase]
 
-  /// The selection of all easim cases.
+  /// The selection of all of easim's cases.
   package static let all = CheckSelection(cases: CheckCase.all)
 
   private init(cases: [CheckCase]) { self.cases = cases }
 
-  /// Parses a selection such as `101,300-399,syn-version`; `own` selects all of the user's own cases.
+  /// Parses a selection such as `101,300-399,syn-version`. The word `own` selects all of the user's own cases.
   ///
   /// - Parameter own: the user's own cases.
-  /// - Throws: ``Mistake``, if a part selects no case.
+  /// - Throws: ``Mistake`` if a part selects no case.
   package init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
     let all = CheckCase.all + own
     var chosen: Set<Int> = []
@@ -79,7 +79,7 @@ package struct CheckSelection: Sendable, Equatable {
     return found
   }
 
-  /// A part of a selection that selects no case.
+  /// The error for a part of a selection that matches no case.
   package struct Mistake: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -1,19 +1,19 @@
 import AccessoryCore
 import IAP2
 
-/// Runs cases against an accessory, one after the other.
+/// Runs cases against an accessory.
 ///
 /// ```swift
 /// let checker = Checker(plug, pump, CheckSettings(verifier: AccessoryVerifier()))
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 package final class Checker {
-  /// After this many consecutive failed attachments, the accessory counts as gone, and later cases do not connect.
+  /// The number of consecutive failed attachments after which the accessory counts as gone.
   private static let mostAbsences = 3
 
   let run: CheckRun
   var lastAttackBytes: [UInt8] = []
-  /// The cases about undeclared parts of the accessory, if the settings omit them.
+  /// The cases about undeclared parts of the accessory, if the settings omit such cases.
   package private(set) var leftOut: [CheckCase] = []
   private let plug: any AccessoryPlug
   private let pump: CheckPump
@@ -26,8 +26,8 @@ package final class Checker {
 
   /// Runs the cases.
   ///
-  /// - Parameter onEvent: called with each result.
-  /// - Throws: ``AccessoryAbsent`` if there is no accessory at the beginning.
+  /// - Parameter onEvent: called with the result of each case.
+  /// - Throws: ``AccessoryAbsent`` if there is no accessory at the start.
   package func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
     var report = CheckReport(place: plug.place)
     report.planned = cases.map(\.number)
@@ -47,7 +47,7 @@ package final class Checker {
         if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // Cases that need only what the accessory has already done are still judged.
+          // Later cases are still judged if they need no new attachment.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")

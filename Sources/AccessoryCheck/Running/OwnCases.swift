@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// The user's own cases: Python functions in a file, run by a Python process that uses the easim package.
+/// The user's own cases, which are functions in a Python file. A Python process runs them with the easim package.
 ///
-/// The process first prints a line that lists its cases. For each case easim opens a session and sends `{"run": 902,
-/// …}`; the process then sends requests, which easim answers, until it reports the outcome:
+/// The process first prints a line that lists the cases. To run a case, easim opens a session and sends `{"run": 902,
+/// …}`. The process then sends requests, which easim answers, until the process reports the outcome:
 ///
 /// ```
 ///   {"send": "0102"}        ──▶   {}
@@ -13,7 +13,7 @@ import LinuxIO
 ///   {"outcome": "failed", "text": "…"}
 /// ```
 package final class OwnCases: ChildProcessHandler {
-  /// How long Python may take to start and to read the file.
+  /// The time that Python has to start and to read the file.
   private static let startLimit = Duration.seconds(30)
 
   /// The cases in the file, by number.
@@ -26,14 +26,14 @@ package final class OwnCases: ChildProcessHandler {
   private var output = LineSplitter(longestLine: 1 << 24)
   private var errors = LineSplitter()
   private var requests: [JSON5Value] = []
-  /// Why there will be no more requests; nil while the process is running.
+  /// Why the process sends no more requests; nil while it is running.
   private var end: String?
 
   /// Starts Python and reads the list of cases.
   ///
   /// - Parameters:
   ///   - python: the interpreter.
-  ///   - note: called with each line that the file's code prints.
+  ///   - note: called with each line that the code in the file prints.
   /// - Throws: ``Mistake`` if the file has no usable cases.
   package init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
     (self.file, self.loop, self.note) = (file, loop, note)
@@ -57,7 +57,7 @@ package final class OwnCases: ChildProcessHandler {
 
   package func close() { child = nil }
 
-  /// The error for a file without usable cases.
+  /// The error for a file that has no usable cases.
   package struct Mistake: Error, CustomStringConvertible {
     package let description: String
 
@@ -98,7 +98,7 @@ package final class OwnCases: ChildProcessHandler {
       do {
         answer(try perform(request, run, session, &given))
       } catch let skip as CheckSkip {
-        // An error such as a full window is reported to the case, which then ends.
+        // Reports an error such as a full window to the case, which then ends.
         answer(ended(skip.reason))
       }
     }
@@ -141,8 +141,8 @@ package final class OwnCases: ChildProcessHandler {
 
   private func ended(_ reason: String) -> JSONObject { ["end": reason] }
 
-  /// Sends an answer. Python reads each answer before it sends the next request, so the pipe has room; the longest
-  /// answers are sent in pieces while Python reads them.
+  /// Sends an answer. The pipe has room, because Python reads each answer before it sends the next request; the longest
+  /// answers are written in pieces while Python reads.
   private func answer(_ object: JSONObject) {
     unsent += Array("\(object.text)\n".utf8)
     sendUnsent()
@@ -163,15 +163,15 @@ package final class OwnCases: ChildProcessHandler {
     }
   }
 
-  /// Passes on the lines that the user's cases print.
+  /// Passes the lines that the user's cases print to `note`.
   package func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
   package func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
-  /// Does nothing, because the process exits next.
+  /// Does nothing, because the process then exits.
   package func childClosedInput(_ child: ChildProcess) {}
 
-  /// Records why there will be no more requests.
+  /// Records why the process sends no more requests.
   package func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description
