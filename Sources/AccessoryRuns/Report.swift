@@ -4,7 +4,7 @@ import AccessoryFormats
 /// The result of a run, or of some of the run's shards. A run is a load test, a check, a series of random worlds, a
 /// series of scenarios, or a replay.
 ///
-/// Each tool defines what its report contains; this module then generates all formats for users:
+/// Each kind of report provides its contents, from which this module generates all formats:
 ///
 /// | form | from |
 /// |---|---|
@@ -13,81 +13,81 @@ import AccessoryFormats
 /// | HTML | ``verdict``, ``headline``, ``figures``, ``suite`` and ``sections`` |
 /// | text | ``text`` |
 ///
-/// Adding the reports of all shards gives the report of the whole run.
+/// The sum of the reports of all shards is the report of the whole run.
 public protocol Report: WritableReport, Equatable {
-  /// The kind of report, as stated in report files, for example "soak report".
+  /// The kind of report, as written in report files, such as "soak report".
   static var kind: String { get }
-  /// The format version, which is increased when older reports can no longer be read.
+  /// The format version, which increases when easim can no longer read older reports.
   static var version: Int { get }
-  /// The limits for report files.
+  /// The limits on the size and depth of report files.
   static var limits: JSON5.Limits { get }
   /// The JSON keys used in report files.
   static var format: Record<Self> { get }
 
-  /// Which shards the report contains.
+  /// The shards that the report contains.
   var shards: ShardSet { get }
-  /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to other shards.
+  /// Why a shard is incomplete, or nil if it is complete. Incomplete shards are not added to others.
   var unfinished: String? { get }
-  /// Whether a run passes even if it compared nothing.
+  /// Whether the run passes even if it compared nothing.
   var allowsEmpty: Bool { get set }
-  /// The outcome of the run, derived from its figures and its plan.
+  /// The outcome of the run, derived from its figures and plan.
   var verdict: Verdict { get }
-  /// The outcome of comparing with an earlier run; without an earlier run, ``verdict``.
+  /// The outcome, including the comparison with an earlier run if there is one; otherwise ``verdict``.
   var outcome: Verdict { get }
 
-  /// A short description of the run for a page's title, for example "easim check: Echo".
+  /// The title of the page, such as "easim check: Echo".
   var title: String { get }
-  /// The result, as a sentence without a full stop.
+  /// The result as a sentence without a period.
   var headline: String { get }
   /// The report as text for a terminal.
   var text: String { get }
-  /// The figures that were measured or counted; a page shows the main figures at the top.
+  /// The measurements and counts of the run; a page shows the main ones at the top.
   var figures: [ReportFigure] { get }
   /// The checks of the run.
   var suite: ReportSuite { get }
-  /// The page's additional sections.
+  /// Additional sections of the page.
   var sections: [PageSection] { get }
   /// The report as one JSON object, on one line.
   var json: JSONObject { get }
-  /// The date of the run; empty if the report does not contain it.
+  /// The date of the run; empty if the report has none.
   var date: String { get }
 
-  /// Returns how this report's plan differs from the other report's plan, one sentence per difference. Results of
-  /// different plans cannot be compared.
+  /// Returns the differences between this report's plan and the other's, one sentence each. Results of different plans
+  /// cannot be compared.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show which figures
-  /// became worse by more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this
-  /// way.
+  /// became worse by more than the fraction `tolerance`. Returns false for kinds of reports that do not support this
+  /// comparison.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
-  /// Adds other shards. If an error is thrown, the report is unchanged.
+  /// Adds other shards, or throws an error and leaves the report unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// By default, the format version is 1.
+  /// The format version is 1 by default.
   public static var version: Int { 1 }
-  /// The formats of all reports.
+  /// The formats that all reports support.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
-  /// By default, the outcome is ``verdict``, without a comparison.
+  /// The outcome is ``verdict`` by default, without a comparison.
   public var outcome: Verdict { verdict }
-  /// There are no additional sections by default.
+  /// A page has no additional sections by default.
   public var sections: [PageSection] { [] }
-  /// There is no date by default.
+  /// A report has no date by default.
   public var date: String { "" }
-  /// There are no differences by default.
+  /// Plans do not differ by default.
   public func differences(from other: Self) -> [String] { [] }
 
-  /// There is no comparison by default.
+  /// A report supports no comparison by default.
   public mutating func compare(with earlier: Self, tolerance: Double) -> Bool { false }
 
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// Why this report does not cover a whole run or a whole shard; nil if it does.
+  /// Why this report does not cover a whole run or a whole shard, or nil if it does.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Creates a report from a file's JSON tree; the error lists everything that is wrong with the file. Keys added by
-  /// later versions are ignored.
+  /// Creates a report from the JSON tree of a file, ignoring keys that later versions of easim added. The error lists
+  /// every mistake in the file.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
     self = try Self.format.readKnown(tree)
@@ -100,22 +100,23 @@ extension Report {
     try self.init(tree: tree)
   }
 
-  /// The JSON defined by ``format``.
+  /// The report as JSON, defined by ``format``.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
-  /// JUnit XML, for CI servers.
+  /// The report as JUnit XML, for CI servers.
   public var junit: String { suite.xml }
 
   /// The report as an HTML page in a single file.
   public var html: String { html(traced: nil) }
 
-  /// Returns the report as an HTML page, with links to the run's trace at the given address.
+  /// Returns the report as an HTML page with links to the run's trace at the address `trace`.
   public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
-  /// Returns the report in one of the formats that all reports have.
+  /// Returns the report in a format that all reports support.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// Returns the report in one of the common formats. Report types with additional formats call this method.
+  /// Returns the report in a format that all reports support; types with additional formats call this method for the
+  /// others.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -125,12 +126,13 @@ extension Report {
     }
   }
 
-  /// Returns a test case that fails or is skipped because something in the plan was not done; empty if all was done.
+  /// Returns a case that fails or is skipped if the run did not complete its plan or had nothing to do, and otherwise
+  /// no case.
   ///
   /// - Parameters:
-  ///   - all: the name of the case if something is missing: "every world was played".
-  ///   - some: the name of the case if there was nothing to do: "worlds".
-  ///   - nothing: why there was nothing to do; nil if there was something.
+  ///   - all: the name of the case if the plan is incomplete, such as "every world was played".
+  ///   - some: the name of the case if there was nothing to do, such as "worlds".
+  ///   - nothing: why there was nothing to do, or nil if there was something.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
@@ -139,22 +141,22 @@ extension Report {
 
 // MARK: - As a file
 
-/// What identifies a file as a report: a marker, the kind of report, and the version.
+/// Identifies a file as a report: a marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
 
-  /// Returns the kind of report that a JSON tree contains; nil if the tree is not a report.
+  /// Returns the kind of report in a JSON tree, or nil if the tree is not a report.
   public static func kind(of tree: JSON5Value) -> String? {
     if case .text(let kind)? = tree["easim"]?.content { kind } else { nil }
   }
 }
 
 extension Report {
-  /// The keys at the beginning of a report, which identify it.
+  /// The first keys of a report, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that state how the run ended. A file is refused if these keys contradict the file's figures.
+  /// The keys that state how the run ended. They must agree with the figures in the same file.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },
@@ -187,30 +189,30 @@ extension Report {
   }
 }
 
-/// A format of reports; its name is the file extension.
+/// A format for reports; its name is also the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
   case json
   /// The report as text for a terminal.
   case text
-  /// The report as a single HTML page for people.
+  /// The report as a single HTML page.
   case html
   /// The report as JUnit XML, for CI servers.
   case xml
-  /// A load test's figures for spreadsheets, for HdrHistogram's tools, and as metrics.
+  /// A load test's figures as CSV, as an HdrHistogram file, and as OpenMetrics and Prometheus metrics.
   case csv, hgrm, om, prom
 }
 
-/// A report that can be written to a file in the format given by the file's extension.
+/// A report that can be written to a file; the file's extension selects the format.
 public protocol WritableReport: Sendable {
   static var forms: [ReportForm] { get }
-  /// Returns the contents of the file; `form` is one of ``forms``, or text.
+  /// Returns the contents of a file in one of the ``forms``, or as text.
   func text(as form: ReportForm) -> String
 }
 
 // MARK: - Formats of values that occur in several kinds of reports
 
 extension Format<Int> {
-  /// A count; see ``CountSum/most``.
+  /// A count of up to ``CountSum/most``.
   package static let tally = integer(0...CountSum.most)
 }
 

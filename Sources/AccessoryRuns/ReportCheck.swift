@@ -2,31 +2,31 @@ import AccessoryFormats
 
 /// A condition that a run must meet, such as a limit on one of its figures.
 public struct ReportCheck: Equatable, Sendable {
-  /// What is checked, as the user wrote it, for example "p99>50ms".
+  /// The condition as the user wrote it, such as "p99>50ms".
   public let name: String
-  /// The condition for passing, for example "p99 ≤ 50 ms".
+  /// The condition for passing, such as "p99 ≤ 50 ms".
   public let goal: String
   /// Whether the check passed.
   public let passed: Bool
-  /// The measured value. If this text begins with the goal, the goal is not printed again.
+  /// The measured value. If the text begins with the goal, output does not repeat the goal.
   public let text: String
   let saysGoal: Bool
-  /// Why the condition does not hold, if that is known.
+  /// Why the condition is not met, if the cause is known.
   package var cause: String?
 
-  /// Creates a check. If the check has no name, `text` must begin with the goal.
+  /// Creates a check. Without a name, `text` must begin with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil
   }
 
-  /// The measured value and a check mark or cross, with the cause of a failure if it is known, for example "56.8 ms ✗".
+  /// The measured value with a check mark or cross, and the cause of a failure if known, such as "56.8 ms ✗".
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
-  /// The check as a line, for example "p99 ≤ 50 ms: 56.8 ms ✗".
+  /// The check on one line, such as "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
-  /// Compares the checks stored in a file under `key` with those derived from its other keys. The texts of the checks
-  /// are not compared, because a different version of the program may have worded them differently.
+  /// Compares the checks stored in a file under `key` with those computed from its other keys. Texts may differ,
+  /// because another version of easim may have written the file.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// Something that a run measured or counted.
+/// A value that a run measured or counted.
 public struct ReportFigure: Sendable {
-  /// The kind of value, which determines how it is written.
+  /// The kind of value, which determines how to format it.
   public enum Unit: Sendable {
     case time
     case rate
@@ -15,9 +15,9 @@ public struct ReportFigure: Sendable {
   /// The value.
   public let value: Double
   package let unit: Unit
-  /// Whether a higher value is better; nil if neither direction is better.
+  /// Whether a higher value is better, or nil if neither direction is better.
   package let moreIsBetter: Bool?
-  /// Whether the figure is shown at the top of a page.
+  /// Whether the top of a page shows the figure.
   let isMain: Bool
 
   /// Creates a figure.

@@ -5,9 +5,9 @@ public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
     case passed
-    /// The check could not be evaluated; the value is the reason.
+    /// The check could not be evaluated, for the given reason.
     case skipped(String)
-    /// The check failed; the values are a sentence, a word for the kind of failure, and text to show below.
+    /// The check failed. The values are a sentence, a word for the kind of failure, and details to show below it.
     case failed(String, kind: String? = nil, details: String = "")
   }
 
@@ -15,14 +15,14 @@ public struct ReportCase: Equatable, Sendable {
   let name: String
   let time: Duration
   let outcome: Outcome
-  /// What was observed when the check passed, shown on pages.
+  /// What a page shows about a check that passed.
   let note: String
   /// What a page shows below the check, as HTML.
   let more: String
-  /// The check's name in a trace of the run; nil if the trace does not show the check.
+  /// The check's name in a trace of the run, or nil if the trace does not show it.
   let traced: String?
 
-  /// Creates a check; `group` is the part of the JUnit class name after "easim.".
+  /// Creates a check; `group` becomes the JUnit class name after the prefix "easim.".
   public init(
     _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = "",
     traced: String? = nil
@@ -31,10 +31,10 @@ public struct ReportCase: Equatable, Sendable {
     (self.note, self.more, self.traced) = (note, more, traced)
   }
 
-  /// The part of the run that the check is about, for example "loss" for "check.loss".
+  /// The part of the run that is checked, such as "loss" for the group "check.loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
-  /// How pages show the outcome: its place in the order, the word, and the symbol.
+  /// How pages show the outcome: its position, its word, and its symbol.
   var sign: (index: Int, word: String, sign: String) {
     switch outcome {
     case .passed: (0, "passed", "✓")
@@ -46,9 +46,9 @@ public struct ReportCase: Equatable, Sendable {
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
-/// The checks of a run, as CI servers show them when written as JUnit XML.
+/// The checks of a run, which can be written as JUnit XML for CI servers.
 public struct ReportSuite: WritableReport {
-  /// A `ReportSuite` can be written only as JUnit XML.
+  /// The only format, which is JUnit XML.
   public static let forms = [ReportForm.xml]
 
   private let name: String
@@ -56,7 +56,7 @@ public struct ReportSuite: WritableReport {
   private let output: String?
   let cases: [ReportCase]
 
-  /// Creates a suite of checks with a common name; `output` is what the run printed.
+  /// Creates a suite of checks; `output` is the text that the run printed.
   public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }

@@ -2,22 +2,21 @@ import AccessoryFormats
 
 /// The outcome of a run.
 ///
-/// A verdict is computed from a report's figures and plan whenever it is needed; reports do not store verdicts. Only
-/// ``passed`` gives exit code 0.
+/// Reports do not store verdicts but compute them from their figures and plan. Only ``passed`` leads to exit code 0.
 public enum Verdict: Equatable, Sendable {
   case passed
-  /// Something failed; the sentences give the reasons.
+  /// Something failed, for the given reasons.
   case failed([String])
-  /// The run was stopped, for example by "SIGTERM", before it had completed its plan, and nothing had failed.
+  /// A signal or something else stopped the run before it completed its plan, and nothing had failed.
   case stopped(by: String)
-  /// Nothing was compared; the value is the reason.
+  /// The run compared nothing, for the given reason.
   case empty(String)
 
-  /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
+  /// Creates a failed verdict with these reasons, or ``passed`` without any.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// Creates a verdict from the first argument that is not empty or nil: what failed, what stopped the run, what was
-  /// not done, or why nothing could be judged.
+  /// Creates a verdict from the first of these that is present: failures, the cause of a stop, work that was not done,
+  /// or the reason why there was nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -33,7 +32,7 @@ public enum Verdict: Equatable, Sendable {
   /// Whether the verdict is ``passed``.
   public var isPassed: Bool { self == .passed }
 
-  /// The word used in reports.
+  /// The word for the verdict in reports.
   public var word: String {
     switch self {
     case .passed: "passed"
@@ -43,7 +42,7 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// Why the run did not pass, one sentence per reason; empty if it passed.
+  /// Why the run did not pass, one sentence for each reason; empty if it passed.
   public var reasons: [String] {
     switch self {
     case .passed: []
@@ -60,13 +59,13 @@ extension Verdict {
 }
 
 extension Format<String?> {
-  /// How a run ended: `complete` (nil), or `stopped by` followed by the cause.
+  /// How a run ended: `complete`, which is read as nil, or `stopped by` followed by the cause.
   public static let ending = Format<String?>.parsed(
     TextShape(pattern: "^(complete|stopped by .+)$"), expected: "complete, or 'stopped by' and a signal"
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // The type is explicit, because a plain `nil` would mean the inner optional, and thus a complete run.
+    // A plain `nil` would be the inner optional, which stands for a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -1,16 +1,16 @@
 import AccessoryCore
 import Glibc
 
-/// One axis of a chart, which determines the position of each value, and the labels.
+/// An axis of a chart, which has labels and maps each value to a position.
 ///
-/// Invariants: the range is never empty; at least two values are labeled, and no two labels are equal.
+/// Invariants: the range is not empty, and at least two values have labels, all of them different.
 package struct Axis {
-  /// The kind of value, which determines how values are written.
+  /// The kind of value, which determines how labels are formatted.
   package enum Unit {
     case time
     case rate
     case count
-    /// A percentile, expressed as a number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
+    /// A percentile as a number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
     case nines
   }
 
@@ -19,7 +19,7 @@ package struct Axis {
   package let isLogarithmic: Bool
   package let marks: [(value: Double, text: String)]
 
-  /// Creates an axis that starts at `low`, extends at least to `high`, and has about `count` marks.
+  /// Creates an axis that starts at `low`, extends at least to `high`, and has roughly `count` marks.
   package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
     let high = high > low ? high : low + 1
     let step = Self.step((high - low) / Double(count), unit)
@@ -39,7 +39,7 @@ package struct Axis {
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
     if bottom == top { top *= 10 }
-    // If all values are close together, the axis should not cover a whole decade.
+    // Narrows the axis if all values are close together, so that it does not cover a whole decade.
     for digit in [5.0, 2] where bottom * digit <= low {
       bottom *= digit
       break
@@ -60,10 +60,10 @@ package struct Axis {
     self.init(low: bottom, high: top, isLogarithmic: true, values.map { ($0, Self.text($0, $0, $0, unit)) })
   }
 
-  /// Creates an axis for percentiles, up to `most` nines.
+  /// Creates an axis for percentiles with up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
-    // An axis with many nines has no room for a mark at 50 %.
+    // A longer axis has no room for a mark at 50 %.
     let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
     let nines: [(Double, String)] = [
       (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),
@@ -74,7 +74,7 @@ package struct Axis {
       texts.filter { $0.0 <= most })
   }
 
-  /// Creates an axis with named positions, evenly spaced from 0 to `high`.
+  /// Creates an axis with the given names at positions from 0 to `high`.
   package init(rows: [(Double, String)], high: Double) {
     (low, self.high, isLogarithmic) = (0, high, false)
     marks = rows.map { (value: $0.0, text: $0.1) }
@@ -86,14 +86,14 @@ package struct Axis {
     self.marks = marks.filter { seen.insert($0.1).inserted }.map { (value: $0.0, text: $0.1) }
   }
 
-  /// Returns the position of a value: 0 at the low end, 1 at the high end.
+  /// Returns the position of a value, from 0 at the low end to 1 at the high end.
   package func place(_ value: Double) -> Double {
     let value = min(max(value, low), high)
     return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
   }
 
-  /// Returns the step between marks: the smallest number that is at least `least` and is 1, 2 or 5 times a power of
-  /// ten. For minutes and hours, returns a step that is common on clocks.
+  /// Returns the step between marks: the smallest multiple of a power of ten by 1, 2 or 5 that is at least `least`.
+  /// Steps of minutes and hours are those common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }
@@ -101,7 +101,7 @@ package struct Axis {
     }
     let power = pow(10, floor(log10(max(least, 1e-9))))
     let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
-    // Marks for counts are whole numbers, because there is no such thing as half a burst.
+    // Counts need whole numbers as marks.
     if case .count = unit { return max(1, step) }
     return step
   }
@@ -115,7 +115,7 @@ package struct Axis {
       case .count, .nines: [("", 1)]
       }
     if value == 0 { return "0" }
-    // Minutes and hours are used only if each mark is a whole number of them.
+    // Minutes and hours are suitable only if every mark is a whole number of them.
     let fitting = units.filter {
       $0.size <= size * 1.001 && ($0.size < 60e9 || step.remainder(dividingBy: $0.size) == 0)
     }

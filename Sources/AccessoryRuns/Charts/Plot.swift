@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// A chart with two axes as SVG, without scripts or external style sheets, so that the page is a single file. Each
-/// chart is drawn for the width at which it is shown, so that its text has the same size as the page's text.
+/// An SVG chart with two axes, without scripts or external style sheets, so that a page is a single file. Each chart is
+/// drawn for the width at which it appears, so that its text is as large as the page's.
 ///
-/// The drawing includes its values as `data-` attributes, which a test compares with the report.
+/// The SVG also contains the values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The widths at which pages are shown: one for windows and paper, and one for mobile phones.
+  /// The width at which a page is viewed: in windows and on paper, or on mobile phones.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
@@ -26,12 +26,12 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// Where goal labels have been placed so far; later labels avoid these places.
+  /// The positions of goal labels so far, which later labels avoid.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
     (self.width, self.x, self.y, self.height) = (width, x, y, height)
-    // The labels below the chart may have two lines.
+    // Labels below the chart may have two lines.
     bottom = x.marks.contains { $0.text.contains("\n") } ? 40 : 26
     drawAxes()
   }
@@ -53,7 +53,7 @@ package struct Plot {
     }
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
-      // Keeps the labels at both ends inside the picture.
+      // Keeps the first and last labels inside the picture.
       let anchor = place > to - 24 && index > 0 ? "end" : index == 0 && place < from + 24 ? "start" : "middle"
       let lines = mark.text.split(separator: "\n")
       let texts = lines.enumerated().map { line, text in
@@ -71,7 +71,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// Draws a stepped line, on which each value extends from one bound to the next.
+  /// Draws a stepped line in which each value spans the distance from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -97,7 +97,7 @@ package struct Plot {
         + "\(Self.title(title))</circle>")
   }
 
-  /// Draws a rectangle between two values on each axis.
+  /// Draws a rectangle that spans a range on each axis.
   package mutating func cell(
     _ style: String, x: (Double, Double), y: (Double, Double), data: String = "", _ title: String
   ) {
@@ -108,12 +108,12 @@ package struct Plot {
         + "\(Self.title(title))</rect>")
   }
 
-  /// Draws a full-height strip with a tooltip.
+  /// Draws a strip with a tooltip over the full height.
   package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Draws vertical lines, each with a symbol above the chart. Lines that are too close together are merged.
+  /// Draws vertical lines, each with a symbol above the chart, and merges lines that are too close together.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -126,7 +126,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // If there are many lines, they are drawn only at the top, so that they do not hide the chart.
+      // Many full-length lines would hide the chart, so they are drawn only at the top.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -140,11 +140,11 @@ package struct Plot {
     }
   }
 
-  /// Draws a goal as a line across the chart, with a label that covers no other goal's label.
+  /// Draws a goal as a line across the chart, with a label that does not overlap other goals' labels.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
-    // The label is above the goal's line or, near the top of the chart, below it.
+    // The label is above the line, or below it if the line is near the top of the chart.
     let below = at < top + 16
     let isLeft = isNear(false)
     let label =
@@ -159,7 +159,7 @@ package struct Plot {
         + "\(Self.title("goal: \(text)\(isMet ? "" : ", missed")"))</g>")
   }
 
-  /// Adds centered text, which is shown inside the chart if there is nothing to draw.
+  /// Adds centered text inside the chart, for a chart without data.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
@@ -176,9 +176,9 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// An event that is marked in every chart over time.
+/// An event that every time chart marks.
 package struct TimeMark {
-  /// The kind of event; the raw values are classes in the page's style sheet.
+  /// The kind of event. The raw values are class names in the page's style sheet.
   package enum Kind: String, CaseIterable {
     case plug, unplug, flicker, error, phase, warm
 
@@ -201,7 +201,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// How far the symbol is shifted, so that symbols of different kinds do not coincide.
+    /// How far the symbol is shifted, so that symbols of different kinds do not overlap.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0

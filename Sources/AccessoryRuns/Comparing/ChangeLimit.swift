@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A limit on how much a figure may change from the first report to the last, as written for `easim report compare
-/// --fail-if`. The comparison fails if the condition holds.
+/// A condition for `easim report compare --fail-if`, about the change of a figure from the first report to the last.
+/// The comparison fails if the condition holds.
 ///
 /// ```swift
 /// try ChangeLimit("p50>+10%")          // more than 10% slower
@@ -9,16 +9,16 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
-  /// Whether the comparison fails above the bound rather than below it.
+  /// Whether a change above the bound fails the comparison; otherwise, a change below it does.
   let isUpper: Bool
-  /// The bound as a fraction: 0.1 for 10%.
+  /// The bound as a fraction, such as 0.1 for 10%.
   let bound: Double
-  /// The condition for passing, for example "p50 ≤ +10 %".
+  /// The condition for passing, such as "p50 ≤ +10 %".
   public let goal: String
 
   private static let examples = "'p50>+10%' or 'throughput<-5%'"
 
-  /// Reads a limit; the error shows an example of a valid limit.
+  /// Parses a limit; the error shows an example of a valid limit.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
     let shown = Excerpt.of(text)
@@ -37,7 +37,7 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Throws an error that suggests a similar name if the runs do not have the figure that is limited.
+  /// Throws an error that suggests a similar name if the runs lack the limited figure.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }
@@ -54,7 +54,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // A percentage change from zero is undefined, so any rise breaks the limit.
+      // A rise from zero breaks every upper limit, because its percentage is undefined.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

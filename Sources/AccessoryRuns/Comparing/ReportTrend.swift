@@ -1,20 +1,20 @@
 import AccessoryFormats
 
-/// Several runs side by side, in the given order, and what changed from the first run to the last.
+/// A comparison of several runs in the given order, and the changes from the first run to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
 /// print(trend.text)
 /// ```
 public struct ReportTrend: WritableReport {
-  /// The available formats.
+  /// The formats in which a comparison can be written.
   public static let forms = [ReportForm.json, .html, .csv]
 
-  /// One figure across all runs.
+  /// The values of one figure in all runs.
   public struct Row: Sendable {
     /// The name of the figure.
     public let name: String
-    /// The figure's value in each run.
+    /// The value in each run.
     public let values: [Double]
     let moreIsBetter: Bool?
     let unit: ReportFigure.Unit
@@ -22,11 +22,11 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last, for example "+3.1 %"; empty if a change is meaningless.
+    /// The change from the first run to the last, such as "+3.1 %"; empty if a change has no meaning for this figure.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // A change from zero cannot be a percentage, and the change of a count is shown as a count.
+      // Changes of counts, and from zero, are shown as a number.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }
@@ -34,7 +34,7 @@ public struct ReportTrend: WritableReport {
       return isCount ? "\(by), \(percent)" : percent
     }
 
-    /// Whether the change is "better" or "worse"; empty if neither.
+    /// "better" or "worse", or an empty string if the change is neither.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
@@ -51,11 +51,11 @@ public struct ReportTrend: WritableReport {
 
   private let kind: String
   private let runs: [Run]
-  /// The compared figures, one row for each.
+  /// The compared figures.
   public let rows: [Row]
   let limits: [ChangeLimit]
 
-  /// Compares runs of one kind; the names may be file names.
+  /// Compares runs of the same kind; the names may be file names.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in
@@ -78,14 +78,14 @@ public struct ReportTrend: WritableReport {
 
   private var names: [String] { runs.map(\.name) }
 
-  /// How each run's plan differs from the first run's plan, one line per run.
+  /// How the plan of each run differs from that of the first run, one line per run.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
       "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 
-  /// Two lines: the test cases that fail only in the last run, and those that fail only in the first.
+  /// Lists the test cases that fail only in the last run, and those that fail only in the first, on one line each.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -94,11 +94,11 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Changes smaller than this are omitted from the headline.
+  /// The smallest change that the headline mentions.
   private static let slight = 0.05
 
-  /// What changed from the first run to the last, for example "worse: p50 +59 %, throughput −39 %", or why the runs
-  /// cannot be compared.
+  /// The changes from the first run to the last, such as "worse: p50 +59 %, throughput −39 %", or the reason why the
+  /// runs cannot be compared.
   public var headline: String {
     if runs.count < 2 { return "nothing to compare with: this is one run" }
     if !warnings.isEmpty { return "not comparable: \(warnings.joined(separator: "; "))" }
@@ -110,12 +110,12 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// Returns the figures that became "worse" or "better" by more than ``slight``.
+  /// Returns texts about the figures that became "worse" or "better", according to `verdict`, by more than ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // A count is listed even if it changed only by one.
+      // For counts, a change by one is enough.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
@@ -125,13 +125,13 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Returns the relative change of a figure: 0.1 means 10 % more. The change is rounded, so that a change of exactly
-  /// 10 % equals a limit of 10 %.
+  /// Returns the relative change of a figure, such as 0.1 for 10 % more. Rounding makes a change of exactly 10 % equal
+  /// to a limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
+  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to distinguish it from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil, places: Int? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: places ?? (size < 10 ? 1 : 0), unlike: other.map { abs($0 * 100) })
@@ -151,7 +151,7 @@ public struct ReportTrend: WritableReport {
     return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// The changes as a table with one column for each run, followed by the limits.
+  /// The comparison as a table with one column for each run, followed by the results of the limits.
   public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
 
   private var table: String {
@@ -180,7 +180,7 @@ public struct ReportTrend: WritableReport {
     ]
   }
 
-  /// The comparison as CSV for spreadsheets, with one line for each figure of each run.
+  /// The comparison as CSV with one line for each figure of each run.
   public var csv: String {
     var lines = ["run,date,figure,value"]
     for row in rows {
@@ -193,7 +193,7 @@ public struct ReportTrend: WritableReport {
     return lines.joined(separator: "\r\n") + "\r\n"
   }
 
-  /// The comparison as an HTML page: the table, and a chart of each main figure across the runs.
+  /// The comparison as an HTML page with the table, and with a chart of each main figure.
   public var html: String {
     let failed = runs.count { !$0.passed }
     let checks = checks
@@ -217,7 +217,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// Returns a run's name with the run's date below it, shortened to fit on an axis.
+  /// Returns a run's name, shortened to fit on an axis, with the date on a second line.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name
@@ -236,7 +236,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // Keeps only every second or third name if there is no room for all of them.
+    // Omits every second name, or more, if the axis has no room for all of them.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

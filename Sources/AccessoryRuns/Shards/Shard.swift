@@ -1,18 +1,17 @@
 import AccessoryFormats
 
-/// One of the parts into which a run is divided, so that different processes or machines can run them: part `index` of
-/// `count`, counted from 1.
+/// Part `index` of `count` of a run, counted from 1. Different processes or machines can run the parts of a run.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
 /// shard.share(of: 10_000)     // 2500..<3750
 /// ```
 ///
-/// Together, the shares of all shards cover everything exactly once.
+/// Each item of a run belongs to exactly one shard.
 public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The maximum number of shards in a run.
   public static let most = 1_000_000
-  /// A run that is not divided.
+  /// The only shard of an undivided run.
   public static let whole = Shard(unchecked: 1, of: 1)
 
   /// The number of this part, counted from 1.
@@ -20,7 +19,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The number of parts.
   public let count: Int
 
-  /// Creates part `index` of `count`; nil if there is no such part.
+  /// Creates part `index` of `count`, or returns nil if the numbers are invalid.
   public init?(_ index: Int, of count: Int) {
     guard 1...Self.most ~= count, 1...count ~= index else { return nil }
     self.init(unchecked: index, of: count)
@@ -30,7 +29,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     (self.index, self.count) = (index, count)
   }
 
-  /// Reads a shard such as `3/8`.
+  /// Parses a shard such as `3/8`.
   public init(_ text: String) throws(OptionError) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Self.number($0) }
     guard parts.count == 2, let index = parts[0], let count = parts[1] else {
@@ -44,7 +43,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// Reads a number that consists only of digits, without a sign or spaces; nil for other text.
+  /// Parses digits without a sign or spaces; returns nil for other text.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
@@ -52,7 +51,8 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// Whether the run is not divided.
   public var isWhole: Bool { count == 1 }
 
-  /// Returns the part of `total` items that belongs to this shard. The sizes of two shards differ by at most one.
+  /// Returns the range of `total` items that belongs to this shard. The shares of two shards differ by at most one
+  /// item.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// The set of a run's shards that a report contains. An undivided run and the sum of all shards have a complete set.
+/// The set of shards that a report contains. The set is complete for an undivided run and for the sum of all shards.
 public struct ShardSet: Equatable, Sendable {
-  /// A run that is not divided, or all shards of a divided run.
+  /// The complete set.
   public static let whole = ShardSet(.whole)
 
-  /// The number of shards in the run.
+  /// The number of shards into which the run is divided.
   public private(set) var count: Int
-  /// The shards in the report, as ordered ranges with gaps between them.
+  /// The shards in the report, as ascending ranges with gaps between them.
   private var ranges: [ClosedRange<Int>]
 
   /// Creates the set of a single shard.
@@ -15,7 +15,7 @@ public struct ShardSet: Equatable, Sendable {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
 
-  /// Creates a set; nil if the values do not form a valid set.
+  /// Creates a set, or returns nil if the values are not valid.
   init?(count: Int, ranges: [ClosedRange<Int>]) {
     guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
       last.upperBound <= count,
@@ -28,7 +28,7 @@ public struct ShardSet: Equatable, Sendable {
   /// Whether no shard is missing.
   public var isComplete: Bool { count == 1 }
 
-  /// The shard, if there is only one.
+  /// The shard, if the set contains exactly one.
   public var only: Shard? { present == 1 ? Shard(ranges[0].lowerBound, of: count) : nil }
 
   /// How many shards the report contains.
@@ -37,7 +37,7 @@ public struct ShardSet: Equatable, Sendable {
   /// How many shards are missing.
   public var missingCount: Int { count - present }
 
-  /// Returns the first missing shards.
+  /// Returns up to `most` missing shards, lowest numbers first.
   public func missing(atMost most: Int) -> [Shard] {
     var found: [Shard] = []
     var next = 1
@@ -51,7 +51,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// Returns how much of a run's total belongs to this report.
+  /// Returns how many of a run's `total` items the shards in this set cover.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -82,12 +82,12 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// Replaces the set of all shards with the set of an undivided run, because both describe the same report.
+  /// Replaces a set of all shards with that of an undivided run, so that the two are equal.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
 
-  /// The shards as text, for example "shard 3/8" or "shards 1-4 and 6 of 8"; empty for a whole run.
+  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8"; empty for a whole run.
   public var text: String {
     if isComplete { return "" }
     if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
@@ -100,8 +100,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// A message that states which shards are missing from the sum of several reports, and what the user can do about it;
-  /// nil if no shard is missing.
+  /// A message that lists the missing shards and tells the user how to run them, or nil if no shard is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -113,25 +112,25 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// A message that states which shards of the whole run are missing from the sum of reports; nil for a single shard,
-  /// whose report is complete.
+  /// A message that lists the shards missing from a sum of reports, or nil for a single shard, whose report is complete
+  /// on its own.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
 /// Why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One of the reports already covers a whole run: the run was not divided, or the report contains all shards.
+  /// One of the reports covers a whole run, so there is no shard to add.
   case wholeRun
-  /// The runs were divided into different numbers of shards.
+  /// The reports belong to runs with different numbers of shards.
   case otherDivision(Int, Int)
   case twice(Shard)
-  /// The reports belong to different runs; the text states how they differ.
+  /// The reports belong to different runs; the text describes the difference.
   case otherRun(String)
   case tooMuchCounted
-  /// The merged report would have too many entries; the text explains why.
+  /// The merged report would have too many entries; the text gives details.
   case tooMany(String)
 
-  /// A sentence that describes what is wrong.
+  /// A description of the error.
   public var description: String {
     switch self {
     case .wholeRun: "only shards of one run can be merged, but one of these reports covers a whole run"
@@ -144,13 +143,12 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of non-negative counts, which becomes nil once it exceeds ``most``.
+/// A sum of non-negative counts, or nil if it exceeds ``most``.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. Because of this limit, neither the counts of one report nor those of
-  /// two reports can overflow an integer.
+  /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
   public static let most = 1 << 56
 
-  /// The sum; nil once it exceeds ``most``.
+  /// The sum, or nil if it exceeds ``most``.
   public private(set) var value: Int? = 0
 
   /// Creates a sum of zero.
@@ -166,8 +164,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many the run has, and which of them the report contains. The report of an undivided
-  /// run does not mention shards.
+  /// The shards of a report: how many the run has, and which ones the report contains. Reports of undivided runs omit
+  /// this section.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

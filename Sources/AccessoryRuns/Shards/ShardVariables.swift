@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The shard that environment variables select. CI systems and job schedulers set variables to number a job's copies.
+/// The shard selected by environment variables, with which CI systems and job schedulers number the copies of a job.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }
@@ -8,22 +8,22 @@ import AccessoryFormats
 /// found.note       // "shard 3/8, as CI_NODE_INDEX=3 and CI_NODE_TOTAL=8 say; --shard 1/1 runs everything"
 /// ```
 public struct ShardVariables: Equatable, Sendable {
-  /// The shard; nil if the run is not divided.
+  /// The shard, or nil if the run is not divided.
   public var shard: Shard?
-  /// A note for the user; nil if the environment contains no shard.
+  /// A note for the user, or nil if the environment selects no shard.
   public var note: String?
 
   private struct Engine {
     let index: String
     let count: String
-    /// The number that the system gives to the first copy of a job.
+    /// The number of a job's first copy, unless ``firstName`` names a variable with another number.
     var first = 0
     var firstName: String?
     var stepName: String?
   }
 
   private static let engines = [
-    // The user must set EASIM_SHARDS, because Kubernetes tells the pods of an Indexed Job only their index.
+    // Users must set EASIM_SHARDS themselves, because Kubernetes tells each pod of an Indexed Job only its index.
     Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
     Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
     Engine(
@@ -31,12 +31,12 @@ public struct ShardVariables: Equatable, Sendable {
       stepName: "SLURM_ARRAY_TASK_STEP"),
   ]
 
-  /// The variables that are read, for help and documentation.
+  /// The names of the variables, for help and documentation.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
-  /// Searches the environment; `value` returns the value of a variable.
+  /// Searches the environment, using `value` to look up variables.
   ///
-  /// - Throws: an error that names the variable and what is wrong with its value.
+  /// - Throws: an error that names the variable and describes its mistake.
   public init(_ value: (String) -> String?) throws(OptionError) {
     var found: [(shard: Shard, text: String)] = []
     var halves: [String] = []
@@ -44,7 +44,7 @@ public struct ShardVariables: Equatable, Sendable {
       let (index, count) = (Self.text(engine.index, value), Self.text(engine.count, value))
       guard let index, let count else {
         if let index { halves.append("\(engine.index)=\(index) gives the shard, but \(engine.count) is not set") }
-        // GitLab sets the total to 1 for jobs that are not divided.
+        // GitLab sets the total to 1 for undivided jobs.
         if index == nil, let count, count != "1" {
           halves.append("\(engine.count)=\(count) gives the number of shards, but \(engine.index) is not set")
         }
@@ -73,7 +73,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // The limit is far above the numbers that any of these systems uses, and far below the point where sums overflow.
+      // This limit exceeds the numbers that any of these systems use, and is too low for sums to overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

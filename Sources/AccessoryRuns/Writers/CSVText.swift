@@ -1,8 +1,8 @@
 import AccessoryCore
 
 package enum CSVText {
-  /// Returns a CSV cell according to RFC 4180. If a spreadsheet would interpret the text, such as an accessory's name,
-  /// as a formula, the cell is written so that it remains text.
+  /// Returns a CSV cell according to RFC 4180. Text that a spreadsheet would treat as a formula, such as a hostile
+  /// accessory's name, is escaped so that it remains text.
   package static func cell(_ text: String) -> String {
     var text = String(text.printable(keeping: ["\t", "\n"]))
     if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }

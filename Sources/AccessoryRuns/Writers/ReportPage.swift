@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-/// A section of a page with its own HTML, such as a chart or a table.
+/// A section of a page with its own HTML.
 public struct PageSection: Sendable {
   let title: String
   let html: String
-  /// Whether the section is a chart; charts come before text and tables.
+  /// Whether the section is a chart; pages show charts before text and tables.
   let isChart: Bool
 
   /// Creates a section with a heading.
@@ -12,39 +12,39 @@ public struct PageSection: Sendable {
     (self.title, self.html, self.isChart) = (title, html, isChart)
   }
 
-  /// Creates a section with a heading; nil if there is nothing to show.
+  /// Creates a section with a heading, or returns nil if there is no content.
   public init?(_ title: String, _ html: String?) {
     guard let html, !html.isEmpty else { return nil }
     self.init(title, html)
   }
 }
 
-/// A report for people: the verdict with its reasons, four figures, the charts, the checks, and the rest of the report.
-/// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
-/// reader's choice of light or dark mode.
+/// A report as an HTML page: the verdict with its reasons, up to four figures, the charts, the checks, and the rest of
+/// the report. The page is a single file without scripts or external resources. It fits narrow screens and paper, and
+/// supports light and dark mode.
 struct ReportPage {
-  /// The number of figures at the top of the page; readers cannot take in more at a glance.
+  /// The maximum number of figures at the top, so that readers can take them in at a glance.
   private static let mostFigures = 4
 
-  /// The names of the product and the test.
+  /// The product and the name of the test.
   var title: String
-  /// The verdict as one sentence, and whether it is good news; nil if it is neither good nor bad.
+  /// The verdict as a sentence, and whether it is good news, or nil if it is neither good nor bad.
   var sentence: String
   var isGood: Bool?
-  /// The remark below the verdict; may be empty.
+  /// The remark below the verdict, which may be empty.
   var remark = ""
-  /// The address of the run's trace, relative to the page; nil if there is none.
+  /// The address of the run's trace relative to the page, or nil if there is no trace.
   var trace: String?
   var reasons: [String] = []
   var figures: [ReportFigure] = []
   var cases: [ReportCase] = []
   var sections: [PageSection] = []
 
-  /// Renders the page of a report, with links to the trace of its run.
+  /// Creates the page of a report, with links to the trace of its run.
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
-    // If the run did not pass, the page shows the reasons first, and then what was done.
+    // After a run that did not pass, the reasons come first.
     let sentence =
       why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
     let text = sentence ?? report.headline
@@ -101,7 +101,7 @@ struct ReportPage {
       """
   }
 
-  /// The remark, and the link to the trace.
+  /// The remark, followed by a link to the trace.
   private var below: String {
     let link = trace.map {
       "<a href=\"\(MarkupText.escaped($0))\">See the run: its lanes, packets and log</a>"
