@@ -38,7 +38,7 @@ package struct CheckReport: Sendable, Equatable {
   package var ending = Ending.complete
   /// Whether the run passes even if no case was judged.
   package var allowsEmpty = false
-  /// The changes since an earlier run, which report files do not contain.
+  /// The changes since an earlier run, which easim does not read back from report files.
   package var comparison: CheckComparison?
 
   init(place: String) { self.place = place }

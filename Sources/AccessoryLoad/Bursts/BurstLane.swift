@@ -1,41 +1,42 @@
 import AccessoryCore
 import AccessoryHost
 
-/// Tracks one session's bursts in order: the bytes that are still to be sent, and the replies that are still expected.
+/// Tracks the bursts of one session in order: which bytes remain to be sent, and which replies remain to arrive.
 ///
-/// Bursts never overtake each other. A burst is *unsent* until the session has taken its last byte, *awaited* until its
-/// whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), and then *complete*.
+/// Bursts never overtake each other. A burst is *unsent* until the session has accepted its last byte, then *awaited*
+/// until its reply has arrived in full, and then *complete*. If the plan expects no reply, a burst is complete when its
+/// last byte is acknowledged.
 ///
-/// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte, the lane collects all later bytes
-/// until `conclude()` diagnoses them.
+/// A `StreamVerifier` compares an echo of unique bytes. After a wrong byte, the lane collects all later bytes until
+/// `conclude()` diagnoses the mistake.
 ///
-/// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
-/// collected until it is complete; for some rules, a reply is complete when nothing more arrives for a while.
+/// If the plan's requests differ, each burst has its own size and expected reply. If a rule judges a reply, the lane
+/// collects the reply until it is complete; for some rules, that is when no more bytes arrive for a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
-/// can be partly answered. A byte that arrives while no reply is expected is unsolicited and not counted for any burst.
+/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent, and only the oldest can be
+/// partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
 package struct BurstLane {
   package struct Flight: Equatable, Sendable {
     /// The ticket that the schedule issued for this burst.
     package let ticket: BurstSchedule.Ticket
-    /// The time at which the burst's first byte was offered to the session.
+    /// The time at which the lane offered the burst's first byte to the session.
     package let began: Instant
     package let size: Int
     let request: Int
     let awaited: Int
-    /// The time at which the last byte of the reply arrived, if the reply is judged later.
+    /// The time at which the last byte of the reply arrived, if a rule judged the reply after that.
     var answered: Instant?
   }
 
   package enum Event: Equatable, Sendable {
     case completed(Flight)
-    /// The reply differs from the expected bytes. The session becomes unusable.
+    /// The reply differs from the expected bytes, so the session becomes unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong; the text gives the reason. The session becomes unusable.
+    /// The reply is wrong for the given reason, so the session becomes unusable.
     case wrong(Flight, String)
-    /// The reply is wrong in a way not known yet; later bytes are collected until `BurstLane.conclude()` is called.
+    /// The reply is wrong, and the lane collects later bytes until `BurstLane.conclude()` diagnoses the mistake.
     case suspicious
-    /// Unsolicited bytes arrived; the value is their number. `BurstLane.conclude()` identifies the bytes.
+    /// The given number of unsolicited bytes arrived. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
   }
 
@@ -50,30 +51,30 @@ package struct BurstLane {
   private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
-  /// Compares an echo with the unique bytes that were sent.
+  /// Compares an echo with the unique bytes of the bursts.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private var judging: Judging
   private var collector: ReplyCollector?
   /// The bursts in flight, oldest first.
   package private(set) var flights: [Flight] = []
-  /// How many of the `flights` have been sent completely.
+  /// The number of `flights` that have been sent completely.
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
   /// The number of bytes accepted by the session since it was opened.
   package private(set) var bytesSent = 0
   private var bytesCompleted = 0
-  /// How many of the sent bytes are not part of the unique stream.
+  /// The number of bytes sent that are not part of the unique stream.
   private var otherBytes = 0
   private var numbers: [Int] = []
   private var begunCount = 0
-  /// The positions at which the most recent bursts begin, if their sizes differ.
+  /// The positions in the unique stream at which the most recent bursts begin, if their sizes differ.
   private var starts: [Int] = []
   private var streamEnd = 0
   private static let numbersKept = 64
 
-  /// Creates the lane of a newly opened session. Unique bursts are consecutive parts of `stream`.
+  /// Creates the lane of a newly opened session, with unique bursts from `stream`.
   package init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
@@ -108,16 +109,16 @@ package struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // The bytes of this burst are not expected to be echoed.
+    // The accessory is not expected to echo this burst.
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// Prepares to check the reply to a request. If replies are checked in different ways, only one is in flight at a
-  /// time.
+  /// Prepares to check the reply to a request. Bursts whose replies are checked in different ways are never in flight
+  /// together.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The command's options may override the expected reply for all bursts.
+    // The command's options may change the expected reply of all bursts.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -141,10 +142,10 @@ package struct BurstLane {
     begunCount += 1
   }
 
-  /// The part of the payload to offer to the session next; nil once the whole payload is sent.
+  /// The part of the payload to offer to the session next, or nil if all payloads have been sent.
   package var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
-  /// Records that the session accepted this many bytes of ``unsent``.
+  /// Records that the session accepted `count` bytes of ``unsent``.
   package mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }
@@ -156,17 +157,17 @@ package struct BurstLane {
     sentWhole += 1
   }
 
-  /// The bytes of the burst that is being sent; nil if they belong to the unique stream.
+  /// The bytes of the burst being sent, or nil if they come from the unique stream.
   var fixedBytes: [UInt8]? {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The next byte to send, as a position in the unique stream.
+  /// The position of the next byte to send in the unique stream.
   var streamPlace: Int { bytesSent - otherBytes }
 
   var ignoresReplies: Bool { judging == .nothing }
 
-  /// Checks the bytes from `offset` up to the next event; returns nil once all bytes are checked.
+  /// Checks the bytes from `offset` up to the next event, or returns nil after checking all bytes.
   package mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
@@ -192,7 +193,8 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // The reply is complete before its request has been sent completely, so the rest of the request must be sent first.
+    // A reply may be complete before its request has been sent. The burst is then complete only when the request has
+    // been sent, too.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -202,7 +204,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Collects the bytes of a reply that is judged by a rule.
+  /// Collects the bytes of a reply that a rule will judge.
   private mutating func collectReply(
     _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
   ) -> Event? {
@@ -211,13 +213,13 @@ package struct BurstLane {
     receivedOfOldest += taken
     if let event = judge(now: now) { return event }
     guard offset < bytes.byteCount else { return nil }
-    // The reply is complete, but its request has not been sent completely.
+    // The reply is complete, but the lane is still sending the request.
     let more = bytes.byteCount - offset
     offset = bytes.byteCount
     return .unexpected(more)
   }
 
-  /// Judges a collected reply once it is complete and its request has been sent; nil if nothing can be judged yet.
+  /// Judges a collected reply once the reply is complete and its request has been sent; returns nil until then.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -225,7 +227,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Returns when ``judge(now:)`` must be called for a reply that is complete only after a timeout.
+  /// Returns when to call ``judge(now:)`` for a reply that counts as complete after a period of silence.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -233,20 +235,20 @@ package struct BurstLane {
     return deadline
   }
 
-  /// Keeps the remaining bytes for ``conclude()``.
+  /// Collects the remaining bytes for ``conclude()``.
   private mutating func collect(_ bytes: RawSpan, from offset: inout Int) {
     echo?.collect(bytes.extracting(offset..<bytes.byteCount))
     offset = bytes.byteCount
   }
 
-  /// Whether a wrong byte has not been diagnosed yet.
+  /// Whether a wrong byte has arrived that ``conclude()`` has not diagnosed yet.
   package var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether a diagnosis is due now, because the buffer is full.
+  /// Whether ``conclude()`` must be called now, because the buffer is full.
   package var isFull: Bool { echo?.isFull == true }
 
-  /// Returns a diagnosis of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
-  /// not a reply to any burst.
+  /// Returns a diagnosis of the wrong bytes, which is empty if there were none. `isAsked` is false if no burst expected
+  /// the bytes.
   package mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)
@@ -260,13 +262,13 @@ package struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// The received and the expected length of the reply to the oldest burst; nil if no reply is incomplete.
+  /// The received and expected lengths of the oldest burst's reply, or nil if no part of that reply has arrived.
   package var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// Returns a burst that is complete only now, because its reply arrived before the session accepted its last byte.
+  /// Returns the oldest burst if its reply arrived before the session accepted its last byte and it is now complete.
   package mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil
@@ -274,8 +276,8 @@ package struct BurstLane {
     return complete()
   }
 
-  /// Records how many bytes the link has acknowledged since the session was opened. If no reply is expected, returns
-  /// the next burst that the acknowledgement completes.
+  /// Records how many bytes the link has acknowledged since the session was opened. If the plan expects no reply,
+  /// returns the next burst that is now complete.
   package mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()
@@ -292,7 +294,7 @@ package struct BurstLane {
   /// Returns the time at which the oldest burst times out.
   package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
-  /// Ends the session and returns the bursts in flight, which are lost.
+  /// Ends the session and returns the bursts in flight, which count as lost.
   package mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights

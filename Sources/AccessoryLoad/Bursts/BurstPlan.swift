@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryRuns
 
-/// The plan of a load test: what to send, at what rate and over how many sessions, and which reply to expect.
+/// The plan of a load test: what to send, at what rate, in how many sessions, and which replies to expect.
 ///
 /// ```swift
 /// var plan = BurstPlan()
@@ -14,28 +14,30 @@ import AccessoryRuns
 public struct BurstPlan: Equatable, Sendable {
   /// The condition that ends the run.
   public enum Extent: Equatable, Sendable {
-    /// The run ends after the given number of measured bursts across all sessions.
+    /// The run ends after this number of measured bursts, across all sessions.
     case bursts(Int)
-    /// After this time, counted from the end of the warm-up, no more bursts start, and the run awaits those in flight.
+    /// No burst starts after this time, counted from the end of the warm-up; the run then waits for the bursts in
+    /// flight.
     case time(Duration)
   }
 
   /// The rule for the start of the next burst.
   public enum Pace: Equatable, Sendable {
-    /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
+    /// A burst starts as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// The given number of bursts starts every second across all sessions, whether or not earlier bursts are complete.
-    /// A late burst is measured from its scheduled start, so an accessory that stops answering cannot hide the delay.
+    /// This number of bursts starts every second across all sessions, even if earlier bursts are not complete. The
+    /// latency of a late burst counts from its scheduled start, so an accessory that stops answering cannot hide the
+    /// delay.
     case rate(burstsPerSecond: Double)
-    /// Rates that change over time, in successive phases.
+    /// The rate changes over time, in phases.
     case phases([BurstPhase])
   }
 
   /// The bytes of a burst.
   public enum Payload: Equatable, Sendable {
-    /// Bytes that occur in no other burst and no other session: the next bytes of the session's `UniqueStream`.
+    /// Bytes that occur only once in the whole run, taken from the session's `UniqueStream`.
     case unique(size: Int)
-    /// EADemo's "Send 10K" pattern, which counts repeatedly from 00 to ff and is the same in every burst.
+    /// The pattern that EADemo's "Send 10K" sends: it counts repeatedly from 00 to ff, and is the same in every burst.
     case eademo(size: Int)
     case bytes([UInt8])
 
@@ -47,7 +49,7 @@ public struct BurstPlan: Equatable, Sendable {
       }
     }
 
-    /// The bytes of every burst; nil if no two bursts are the same.
+    /// The bytes of every burst, or nil if bursts differ.
     public var repeatedBytes: [UInt8]? {
       switch self {
       case .unique: nil
@@ -61,9 +63,9 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Verification: Equatable, Sendable {
     case echo
     case reply([UInt8])
-    /// A reply of this length, whatever its bytes.
+    /// A reply of this length with any bytes.
     case replyLength(Int)
-    /// No reply: a burst is complete when the link has acknowledged its last byte.
+    /// No reply. A burst is complete when the link has acknowledged its last byte.
     case nothing
 
     func replyCount(payload: Int) -> Int {
@@ -100,47 +102,47 @@ public struct BurstPlan: Equatable, Sendable {
   public var inFlight = 1
   /// The rule for the start of the next burst.
   public var pace = Pace.closedLoop
-  /// The expected reply.
+  /// The expected reply to each burst.
   public var verification = Verification.echo
-  /// How long bursts are sent and verified before measuring begins.
+  /// The initial period in which bursts are sent and verified, but not measured.
   public var warmUp = Duration.zero
-  /// How long the load takes to build up: sessions begin one after another, and a rate rises from zero.
+  /// The initial period in which the load increases: sessions begin in turn, and a rate rises from zero.
   public var ramp = Duration.zero
-  /// Regular pauses between bursts; nil for no pauses.
+  /// Regular pauses between bursts, or nil for none.
   public var pause: Pause?
-  /// The time limit for a burst, and for an accessory to return after a disconnect.
+  /// The time limit for each burst, and for the return of an accessory after a disconnect.
   public var timeout = Duration.seconds(10)
   /// Whether the run continues when an accessory disconnects and returns.
   public var reconnects = false
-  /// Whether the run may pass even though scheduled bursts were overdue.
+  /// Whether the run may pass if scheduled bursts were overdue.
   public var allowsOverdue = false
-  /// Whether the run may pass even though bursts were lost when an accessory disconnected and returned.
+  /// Whether the run may pass if bursts were lost when an accessory disconnected and returned.
   public var allowsLost = false
-  /// How long to watch for extra bytes after the last expected byte; any extra byte fails the run.
+  /// How long to watch for extra bytes after the last expected byte. Any extra byte fails the run.
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// A workload of bursts that vary, which replaces ``payload`` and ``verification``.
+  /// Bursts of different kinds, which replace ``payload`` and ``verification``.
   package var workload: BurstWorkload?
-  /// How long a session pauses after each of its bursts; nil for no pause.
+  /// The pause of a session after each of its bursts, or nil for none.
   package var think: Distribution<Duration>?
-  /// If accessories have their own rates, each accessory's share of the rate, by name, serial number or address; `*`
-  /// stands for all others.
+  /// If accessories have different rates, the factor of each accessory's rate, by name, serial number or address; `*`
+  /// stands for all other accessories.
   package var shares: [Named<Double>] = []
-  /// The protocol of the sessions; nil if the accessory offers only one protocol.
+  /// The protocol of the sessions, or nil for the only protocol that the accessory offers.
   public var protocolName: String?
 
-  /// Creates a plan that sends 10,000 unique bytes a hundred times, one burst after another, and expects an echo.
+  /// Creates a plan that sends a hundred bursts of 10,000 unique bytes, one at a time, and expects an echo.
   public init() {}
 }
 
 extension BurstPlan {
-  /// Returns a plan for some of the accessories, with only their share of the bursts or the rate. Limits are omitted,
-  /// because they apply to the whole plan.
+  /// Returns a plan for some of the accessories, with their share of the bursts or the rate. The plan has no limits,
+  /// because limits apply to the whole run.
   ///
   /// - Parameters:
-  ///   - accessories: the indices of these accessories among all accessories.
-  ///   - total: the number of all accessories.
+  ///   - accessories: the indices of these accessories.
+  ///   - total: the total number of accessories.
   public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
     guard total > 0 else { return self }
     var part = self
@@ -167,7 +169,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Turns this report into a shard's report with the pace and limits of the whole plan.
+  /// Makes this report a shard's report, with the pace and limits of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A load test's plan, as stored in a file: `easim burst --plan FILE`.
+/// A file with the plan of a load test, for `easim burst --plan FILE`.
 ///
 /// ```json5
 /// {
@@ -14,11 +14,11 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The phases of the plan, in order; empty means one burst after another.
+  /// The phases in order; without phases, bursts follow one another without a rate.
   package var phases: [BurstPhase] = []
-  /// The number of bursts, if there are no phases.
+  /// The number of bursts, for a plan without phases.
   package var count: Int?
-  /// The duration, if there are no phases.
+  /// The duration, for a plan without phases.
   package var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []
@@ -27,7 +27,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   package var sessions = 1
   package var inFlight = 1
-  /// The initial period in which bursts are not measured. The phases include this period.
+  /// The initial period in which bursts are not measured, which is part of the phases.
   package var warmUp = Duration.zero
   package var reconnects = false
   package var allowsOverdue = false
@@ -36,23 +36,23 @@ package struct BurstPlanFile: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether the file specifies the expected reply for each burst.
+  /// Whether the file specifies the expected replies.
   package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
-  /// Reads a file; the error lists every problem with its line and column.
+  /// Reads a file. The error lists every mistake with its line and column.
   package init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
     self = try Self.format.read(tree)
   }
 
-  /// Returns the complete plan; settings that are missing from the file come from `plan`.
+  /// Returns the file's plan, with settings from `plan` where the file has none.
   package func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
     case (true, true, _):
-      // The command's reply options apply to these bursts.
+      // The command's options for replies apply to these bursts.
       var request = BurstRequest()
       request.sizes = sizes
       plan.workload = BurstWorkload()

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A rate in the form that users write: bursts per second, or bytes per second.
+/// A rate as users write it, in bursts or bytes per second.
 ///
 /// ```swift
 /// try BurstRate("50")           // 50 bursts a second

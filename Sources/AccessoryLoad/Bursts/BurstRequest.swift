@@ -4,26 +4,26 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// One kind of burst in a load test: what to send, and which reply to expect.
+/// A kind of burst in a load test: what to send, and which reply to expect.
 package struct BurstRequest: Equatable, Sendable {
   package enum Reply: Equatable, Sendable {
     case echo
     case nothing
-    /// A reply that must obey a rule, and is judged once it is complete.
+    /// A complete reply that obeys a rule.
     case rule(ReplyRule)
   }
 
   package var name = ""
   package var weight = 1.0
-  /// The sizes of unique bytes; nil means that ``send`` is used.
+  /// The sizes of bursts of unique bytes, or nil to send ``send``.
   package var sizes: Distribution<Int>?
-  /// The bytes to send; nil means that ``sizes`` is used.
+  /// The bytes to send, or nil to send unique bytes of the given ``sizes``.
   package var send: [UInt8]?
-  /// The expected reply; nil means the plan's expected reply.
+  /// The expected reply, or nil for the reply that the plan expects.
   package var expected: ExpectedReply?
-  /// How much of the reply to read; nil means only as much as is needed to judge the reply.
+  /// How much of the reply to read, or nil to read as much as is needed to judge it.
   package var extent: ReplyExtent?
-  /// The pause after this burst; nil means the pause given by the plan.
+  /// The pause after this burst, or nil for the plan's pause.
   package var think: Distribution<Duration>?
 
   package init() {}
@@ -37,7 +37,7 @@ package struct BurstRequest: Equatable, Sendable {
     }
   }
 
-  /// Whether the burst consists of unique bytes that are echoed, so that several may be in flight at a time.
+  /// Whether the burst is an echo of unique bytes, so that several can be in flight at a time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
   /// Text such as "status: 'STATUS?' → prefix:OK, weight 3".
@@ -51,14 +51,14 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// Returns the first bytes, as text if possible. A checksum distinguishes payloads that begin with the same bytes.
+  /// Returns the first bytes, as text if possible, and a checksum that distinguishes payloads with the same beginning.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Shortens a word in such a way that words with the same beginning can still be told apart.
+  /// Shortens a word, but keeps words with the same beginning distinguishable.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -72,16 +72,16 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan with varying bursts: a weighted mix, or a script.
+/// The bursts of a plan whose bursts differ: a weighted mix or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
-  /// Whether each session sends the requests repeatedly in order; otherwise each burst is drawn at random.
+  /// Whether each session repeats the requests in order; otherwise, it draws them at random.
   package var isScript = false
 
   package init() {}
 
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether some bursts are complete as soon as they are acknowledged.
+  /// Whether any burst is complete as soon as it is acknowledged.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
@@ -182,8 +182,8 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// Returns a format for strings that a separate reader parses; the reader's error describes the mistake. A number is
-  /// read as if its digits were a string.
+  /// Returns a format for strings that `read` parses and whose mistakes its errors describe. The format also accepts
+  /// numbers, as strings of their digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value
@@ -205,10 +205,10 @@ extension Format {
   }
 }
 
-/// Chooses what one session sends next: which of the plan's requests, with which size and after which pause.
+/// Chooses the next request of a session, its size, and the pause after it.
 ///
-/// The same plan and seed give the same requests and sizes for each session, independently of other sessions. A script
-/// restarts when its session is reopened; random choices continue where they left off.
+/// The same plan and seed give a session the same requests and sizes, whatever other sessions do. When a session is
+/// reopened, a script restarts, whereas random choices continue.
 struct BurstDrawer {
   struct Draw: Equatable {
     let request: Int
@@ -222,7 +222,7 @@ struct BurstDrawer {
   private var random: SeededRandom
   private var place = 0
 
-  /// Returns nil if there is nothing to choose, because all bursts are the same and follow each other without a pause.
+  /// Returns nil if all bursts are the same and follow one another without a pause.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
     guard plan.workload != nil || plan.think != nil else { return nil }
     (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)

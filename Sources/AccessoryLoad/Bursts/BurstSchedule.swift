@@ -2,28 +2,28 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryRuns
 
-/// Decides when each burst starts, across all sessions of a run.
+/// Decides when each burst of a run starts, across all sessions.
 ///
-/// The schedule is `waiting` until the first session is open, then `running`, and `finished` once all bursts of the
-/// plan have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
+/// The schedule is `waiting` until all sessions are open, then `running`, and `finished` when all bursts of the plan
+/// have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room for a burst.
 ///
-/// With a rate, the run's start determines when each burst is due: burst n at n ÷ rate after the start, or later
-/// because of the ramp and pauses. Even a late burst is measured from the time when it was due. In a closed loop, a
-/// burst is due when it starts.
+/// With a rate, burst n is due n ÷ rate after the start of the run, plus the delays of the ramp and pauses. The latency
+/// of a burst counts from the time when it was due, even if it started late. In a closed loop, a burst is due when it
+/// starts.
 ///
-/// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; bursts
-/// are due in the order of their numbers; bursts before the end of the warm-up are not measured.
+/// Invariants: bursts are numbered in the order in which they start, without gaps; bursts are due in that order; bursts
+/// before the end of the warm-up are not measured.
 package struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
   package struct Ticket: Equatable, Sendable {
     /// The burst's number in the run, counted from 0.
     package let number: Int
     package let due: Instant
-    /// Whether the burst is measured; warm-up bursts are not.
+    /// Whether the burst is measured, unlike bursts during the warm-up.
     package let isMeasured: Bool
   }
 
-  /// The schedule's answer to a session that asks for a burst.
+  /// The answer to a session that asks for a burst.
   package enum Next: Equatable, Sendable {
     case begin(Ticket)
     case wait(until: Instant)
@@ -40,18 +40,18 @@ package struct BurstSchedule: Equatable, Sendable {
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
   private var state = State.waiting
-  /// The number of bursts that sessions have been told to begin.
+  /// The number of bursts that sessions have begun.
   package private(set) var begun = 0
-  /// The number of measured bursts that sessions have been told to begin.
+  /// The number of measured bursts that sessions have begun.
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// When the last burst is due, if the plan has a number of bursts and a rate.
+  /// When the last burst is due, for a plan with a rate and a fixed number of bursts.
   private var lastDue: Instant?
-  /// The number of bursts that began only after the last burst was due, so that the rate was not kept. This count is
-  /// used only if the plan has a number of bursts and a rate.
+  /// The number of bursts that began after the last burst was due, which shows that the rate was not kept. Only for a
+  /// plan with a rate and a fixed number of bursts.
   package private(set) var late = 0
-  /// How long a burst that is due at the very end of a run may wait for the previous burst without being overdue.
+  /// How late a burst may start because of earlier bursts without counting as overdue.
   static let slack = Duration.milliseconds(100)
 
   package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
@@ -66,7 +66,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// The time at which the run began; nil before that.
+  /// The time at which the run began, or nil if it has not begun.
   package var start: Instant? {
     switch state {
     case .waiting: nil
@@ -75,16 +75,16 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// The time at which measuring begins, once the run has begun.
+  /// The time at which measuring begins, or nil if the run has not begun.
   package var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
-  /// Starts the schedule; has no effect if it has already started.
+  /// Starts the schedule unless it has already started.
   package mutating func begin(now: Instant) {
     guard case .waiting = state else { return }
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // Longer schedules are skipped to avoid overflow; their bursts are never late.
+    // A longer schedule would overflow; its bursts are never late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
@@ -92,14 +92,14 @@ package struct BurstSchedule: Equatable, Sendable {
 
   package var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// Records that a burst has finished, successfully or not.
+  /// Records that a burst ended, successfully or not.
   package mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// Returns a burst for session number `lane` of `lanes`, if one may begin now.
+  /// Returns a burst for session `lane` of `lanes`, or says how long to wait for one.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {
@@ -124,7 +124,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// Returns how many bursts are overdue by more than `slack`.
+  /// Returns how many bursts that have not begun are overdue by more than `slack`.
   package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -133,10 +133,8 @@ package struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the first burst that is due at least `seconds` seconds after the start; the search begins at burst
-  /// `first`.
+  /// Returns the first burst, from burst `first` on, that is due at least `seconds` seconds after the start.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
-    // Lower and upper bounds for the burst's number.
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
     if let timetable { high = max(first, timetable.count) }
@@ -161,7 +159,7 @@ package struct BurstSchedule: Equatable, Sendable {
 
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// When the last bursts may begin; nil if the number of bursts is fixed instead.
+  /// The time after which no burst may begin, or nil if the plan has a fixed number of bursts.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -180,8 +178,8 @@ package struct BurstSchedule: Equatable, Sendable {
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// Returns when burst `number` is due, in seconds after the start; nil if there is no such burst, or bursts are not
-  /// due at fixed times.
+  /// Returns when burst `number` is due, in seconds after the start, or nil if there is no such burst or the plan has
+  /// no rate.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
@@ -197,13 +195,13 @@ package struct BurstSchedule: Equatable, Sendable {
   }
 }
 
-/// One phase of a load test: a duration and a rate, which is constant or changes evenly.
+/// One phase of a load test: its duration and its rate, which is constant or changes evenly.
 public struct BurstPhase: Equatable, Sendable {
   /// The phase's name, such as "ramp", "steady" or "spike".
   public var name = ""
   /// The phase's duration.
   public var length = Duration.seconds(10)
-  /// Bursts per second at the beginning of the phase; nil means the same rate as at the end.
+  /// Bursts per second at the beginning of the phase, or nil if the rate is constant.
   public var from: Double?
   /// Bursts per second at the end of the phase.
   public var rate = 1.0
@@ -212,7 +210,7 @@ public struct BurstPhase: Equatable, Sendable {
   public init() {}
 
   var start: Double { from ?? rate }
-  /// The number of bursts that are due in this phase, which may be a fraction.
+  /// The number of bursts that are due in this phase, not necessarily a whole number.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// Text such as "0 to 50 bursts/s for 10s".
@@ -226,9 +224,9 @@ public struct BurstPhase: Equatable, Sendable {
   }
 }
 
-/// Calculates when each burst is due in a plan with several phases.
+/// Calculates when each burst of a plan with phases is due.
 ///
-/// Invariant: bursts are due in the order of their numbers, and all of them before ``length``.
+/// Invariant: bursts are due in the order of their numbers, all before ``length``.
 struct BurstTimetable: Equatable, Sendable {
   private struct Part: Equatable {
     let start: Double
@@ -260,7 +258,7 @@ struct BurstTimetable: Equatable, Sendable {
     count = Int(min(bursts, 1e15).rounded(.up))
   }
 
-  /// Returns when burst `number` is due, in seconds; nil if there are fewer bursts.
+  /// Returns when burst `number` is due, in seconds, or nil if the phases have fewer bursts.
   func due(_ number: Int) -> Double? {
     let wanted = Double(number)
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// How a size or a time varies from burst to burst.
+/// The distribution of a size or a time that varies from burst to burst.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -12,9 +12,9 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   case fixed(Value)
   case uniform(Uniform)
   case normal(Normal)
-  /// Most values are near the median, and a few are much greater.
+  /// Most values are near the median, but a few are much greater.
   case lognormal(Lognormal)
-  /// Values are distributed like the times between independent events.
+  /// Values are distributed like the intervals between independent events.
   case exponential(Exponential)
   case list(Choices)
 
@@ -35,7 +35,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
 
   package struct Lognormal: Equatable, Sendable {
     package var median = Value.drawStandard
-    /// The standard deviation of the value's natural logarithm; at 1, one value in 44 exceeds 7.4 times the median.
+    /// The standard deviation of the value's natural logarithm. At 1, one value in 44 exceeds 7.4 times the median.
     package var sigma = 1.0
     package var bounds = Bounds()
 
@@ -73,8 +73,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as the
-      // others.
+      // Half a step more at each end makes the first and last whole numbers as likely as the others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
     case .normal(let bell):
@@ -99,7 +98,7 @@ package protocol Drawable: Comparable, Sendable {
   /// The default value in a distribution.
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }
-  /// The value as a number of bytes or of nanoseconds.
+  /// The value as a number of bytes or nanoseconds.
   var drawNumber: Double { get }
   init(drawn number: Double)
   var drawText: String { get }
@@ -126,12 +125,12 @@ extension Duration: Drawable {
 }
 
 extension SeededRandom {
-  /// A random number from 0 up to, but not including, 1.
+  /// A random number of at least 0 and less than 1.
   fileprivate var unit: Double {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }
 
-  /// A normally distributed random number with mean 0 and standard deviation 1, by the Box–Muller method.
+  /// A normally distributed random number with mean 0 and standard deviation 1(Box–Muller method).
   fileprivate var bell: Double {
     mutating get {
       let radius = (-2 * log(1 - unit)).squareRoot()
@@ -139,7 +138,7 @@ extension SeededRandom {
     }
   }
 
-  /// Draws an index with probabilities given by the weights; nil if all weights are zero.
+  /// Draws an index according to the weights, or returns nil if all weights are zero.
   mutating func index(weights: some Collection<Double>) -> Int? {
     var left = unit * weights.reduce(0, +)
     var last: Int?
@@ -148,7 +147,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // If rounding leaves a remainder, the last value is drawn.
+    // Rounding may leave a remainder.
     return last
   }
 }
@@ -180,8 +179,8 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is the name used in the
-  /// documentation.
+  /// Returns the formats of all kinds of distributions. `value` is the format of one value, and `name` is its name in
+  /// the documentation.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
@@ -239,7 +238,7 @@ extension Distribution {
     if bounds.least > bounds.most { object.error("most", "is less than 'least'") }
   }
 
-  /// Returns the format for one value or a distribution. A string that begins with a digit is a single value.
+  /// Returns the format for a single value or a distribution; a string that begins with a digit is a single value.
   static func format(_ name: String, _ value: Format<Value>) -> Format<Distribution> {
     let kinds = kinds(name, value)
     return Format(.either([value.shape, kinds.format.shape])) { json, place in

@@ -1,9 +1,9 @@
 import Glibc
 import IAP2
 
-/// Compares the reply to one burst with the expected reply while it arrives; used if all bursts have the same reply.
+/// Compares the reply to a burst with the expected reply as its bytes arrive, if all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
-  /// The expected reply; nil if only the length is known.
+  /// The expected reply, or nil if only its length matters.
   private let expected: [UInt8]?
   /// The expected length of the reply.
   public let count: Int
@@ -18,8 +18,8 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// Returns the first wrong byte in `bytes`, which begin at `offset` in the reply; nil if no byte is wrong. `bytes`
-  /// must not extend beyond the reply.
+  /// Returns the first wrong byte in `bytes`, or nil if all are right. `bytes` begin at `offset` in the reply, and must
+  /// not extend beyond the end of the reply.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }
     for index in 0..<bytes.byteCount {
@@ -51,10 +51,10 @@ public struct ReplyVerifier: Equatable, Sendable {
 
 /// The first wrong byte of a reply.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
-  /// How many bytes before and after the wrong byte are shown.
+  /// The number of bytes to show before and after the wrong byte.
   static let reach = 4
 
-  /// The position of the wrong byte in the reply, counted from 0.
+  /// The position of the wrong byte, counted from 0.
   public let position: Int
   /// The expected byte.
   public let expected: UInt8
@@ -62,7 +62,7 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   public let got: UInt8
   /// The expected bytes around the wrong byte, in hex.
   public let expectedWindow: String
-  /// The received bytes around the wrong byte, in hex; only those that arrived in the same piece.
+  /// The received bytes around the wrong byte, in hex, as far as they arrived together with it.
   public let gotWindow: String
 
   /// A description of the difference, without a period.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The time of day given by `--start-at`, at which load generators on several machines begin.
+/// The time given by `--start-at`, at which load generators on several machines begin together.
 ///
 /// ```swift
 /// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second
@@ -30,7 +30,7 @@ package enum StartTime: Equatable, Sendable {
     }
   }
 
-  /// Formats a time as RFC 3339 in UTC, with milliseconds if there are any.
+  /// Formats a time as RFC 3339 in UTC, with milliseconds unless they are zero.
   package static func text(_ microseconds: Int) -> String {
     let part = microseconds % 1_000_000 / 1_000
     let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
@@ -72,7 +72,7 @@ package enum StartTime: Equatable, Sendable {
     return (seconds - offset) * 1_000_000 + part
   }
 
-  /// Reads a UTC offset such as `Z` or `+02:00`, and returns it in seconds.
+  /// Parses a UTC offset such as `Z` or `+02:00`, and returns it in seconds.
   private static func offset(_ text: Substring) -> Int? {
     if text == "Z" || text == "z" { return 0 }
     guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -87,7 +87,7 @@ package enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Reads a fraction of a second, and returns it in microseconds; further digits are dropped.
+  /// Parses a fraction of a second, and returns it in whole microseconds.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

@@ -1,11 +1,11 @@
 import AccessoryRuns
 
-/// Counts how many times each value, such as a latency, occurred, to a precision of three significant digits.
+/// Counts how often each value, such as a latency, occurs, with a precision of three significant digits.
 ///
-/// The histogram is modeled on HdrHistogram. Values below 2,048 are counted individually. From 2,048 on, every doubling
-/// of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in it.
-/// However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged
-/// report contains exactly what a single machine would have measured.
+/// The design follows HdrHistogram. Each value below 2,048 has its own count. Above that, each range from a power of
+/// two to the next has 1,024 steps, so a step is never wider than a thousandth of its values. However long a run lasts,
+/// there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged report equals that of a
+/// single machine.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -13,27 +13,27 @@ import AccessoryRuns
 /// latencies.value(atPercentile: 99)   // 1_250_303: the highest value that counts as the same
 /// ```
 ///
-/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows only with the largest
-/// value, and never exceeds that of 55 x 1,024 counts.
+/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; the memory depends only on the
+/// largest value, and never exceeds 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
-  /// The number of steps in a doubling, as a power of two.
+  /// The number of steps between two powers of two, as a power of two.
   private static let halfBits = 10
   private static let half = 1 << halfBits
-  /// Values below this are counted individually.
+  /// The limit below which each value has its own count.
   static let exactLimit = half * 2
 
   private(set) var counts: [Int] = []
   /// The number of recorded values.
   public private(set) var total = 0
-  /// The smallest recorded value; nil if there is none.
+  /// The smallest recorded value, or nil if nothing was recorded.
   public private(set) var minimum: Int?
-  /// The largest recorded value; nil if there is none.
+  /// The largest recorded value, or nil if nothing was recorded.
   public private(set) var maximum: Int?
 
   /// Creates an empty histogram.
   public init() {}
 
-  /// Records a value `times` times.
+  /// Counts a value `times` times.
   public mutating func record(_ value: Int, times: Int = 1) {
     precondition(value >= 0, "a histogram counts only values from 0")
     precondition(times >= 0, "a count cannot be negative")
@@ -43,14 +43,14 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission. A program that should measure every `interval`, but is held
-  /// up for longer, misses measurements; they would have been `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission. A program that should measure once every `interval` but
+  /// takes longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // The loop proceeds by steps of the histogram instead of single values, so that a long delay takes no more time
-    // than a short one.
+    // Advances by steps of the histogram instead of intervals, so that a long delay costs no more time than a short
+    // one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -61,7 +61,7 @@ public struct Histogram: Equatable, Sendable {
     }
   }
 
-  /// Adds another histogram's counts. The sum of both histograms' totals must be below 2 to the power of 63.
+  /// Adds the counts of another histogram. The sum of both totals must be less than 2 to the power of 63.
   public mutating func merge(_ other: Histogram) {
     for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }
@@ -76,8 +76,8 @@ public struct Histogram: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// Returns the value that `percentile` per cent of all values do not exceed. The result is rounded up to the highest
-  /// value of its step, but never above ``maximum``; it is 0 if nothing was recorded.
+  /// Returns the value that `percentile` per cent of all values do not exceed, rounded up to the highest value of its
+  /// step or to ``maximum``. Returns 0 if nothing was recorded.
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100
@@ -90,13 +90,13 @@ public struct Histogram: Equatable, Sendable {
     return maximum
   }
 
-  /// The mean, taking each value as the middle of its step; 0 if nothing was recorded.
+  /// The mean, with each value rounded to the middle of its step; 0 if nothing was recorded.
   public var mean: Double {
     guard total > 0 else { return 0 }
     return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
   }
 
-  /// The standard deviation, taking each value as the middle of its step.
+  /// The standard deviation, with each value rounded to the middle of its step.
   public var standardDeviation: Double {
     guard total > 0 else { return 0 }
     let mean = mean
@@ -107,19 +107,19 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A range of values that are counted together.
+  /// A range of values that share one count.
   public struct Step: Equatable, Sendable {
     /// The lowest value of the step.
     public let lowest: Int
     /// The highest value of the step.
     public let highest: Int
-    /// How many recorded values the step contains.
+    /// The number of recorded values in the step.
     public let count: Int
 
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
   }
 
-  /// The steps in which values were recorded, in ascending order.
+  /// The steps that contain recorded values, in ascending order.
   public var steps: [Step] {
     counts.enumerated().filter { $0.element > 0 }.map { index, count in
       Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: count)
@@ -144,11 +144,11 @@ public struct Histogram: Equatable, Sendable {
     return lowest(at: index) + (width - 1)
   }
 
-  /// The number of doublings in use, which HdrHistogram calls buckets.
+  /// The number of ranges between powers of two that are in use; HdrHistogram calls such ranges buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// Creates a histogram from these ``steps``; nil if they are invalid, for example if a count is below 1 or a value is
-  /// below 0.
+  /// Creates a histogram from its ``steps``, or returns nil if they are invalid, for example because a count is below
+  /// 1.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }
@@ -175,9 +175,8 @@ extension Histogram: CustomStringConvertible {
 }
 
 extension Histogram {
-  /// Groups the values into a limited number of bars for a chart: one bar per value if there are few values, otherwise
-  /// bars of a round width or, if the values are far apart, bars that double in width. Empty bars between other bars
-  /// are included.
+  /// Groups the values into up to `limit` bars for a chart, including empty bars in between. A bar covers one value if
+  /// there are few values; otherwise, bars have a round width or, if the values are far apart, double in width.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps
@@ -186,7 +185,7 @@ extension Histogram {
     }
     var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
     if edges.count == 1 {
-      // If doubling widths would give too many bars, each bar is four times as wide as the previous one.
+      // Bars quadruple in width if doubling would give too many bars.
       let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
       var edge = 1
       while edge <= minimum { edge *= factor }
@@ -230,9 +229,9 @@ extension Histogram {
     public let count: Int
   }
 
-  /// The distribution by percentile: five lines each time the distance to 100 % halves, and a last line at 100 %.
+  /// The distribution by percentile: five lines for each halving of the distance to 100 %, and a last line at 100 %.
   ///
-  /// There are at most `percentileLevels` lines plus one, however many values there are.
+  /// There are at most as many lines as `percentileLevels`, plus one.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]
@@ -243,7 +242,7 @@ extension Histogram {
       while let level = levels.first, reached >= level {
         lines.append(PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
         levels.removeFirst()
-        // All values are listed; finer percentiles would only repeat the last line.
+        // Finer percentiles would only repeat the last line.
         if seen == total { break }
       }
     }
@@ -251,12 +250,12 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles below 100 that get a line if there are enough values. The list ends where a floating-point number
-  /// can no longer represent the next step.
+  /// The percentiles below 100 that have a line if there are enough values. The list ends where floating-point numbers
+  /// become too coarse for the next step.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // The loop stops when the level rounds to 100 % or when the next step would not change it.
+    // Stops when the level rounds to 100 % or the next step would no longer change it.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)
@@ -264,7 +263,7 @@ extension Histogram {
     return levels
   }()
 
-  /// Returns how many lines there would be if the whole distribution had the line density used at `level` per cent.
+  /// Returns the total number of lines if every range had as many lines as the range at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)
@@ -275,8 +274,8 @@ extension Histogram {
     return ticks
   }
 
-  /// The distribution in HdrHistogram's text format, which its plotters read. Values are divided by `unit`: 1,000
-  /// converts nanoseconds to microseconds.
+  /// Returns the distribution in HdrHistogram's text format, which its plotters can read. Values are divided by `unit`;
+  /// for example, 1,000 converts nanoseconds to microseconds.
   ///
   /// ```
   ///        Value     Percentile TotalCount 1/(1-Percentile)

@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Throughput over time, in slices of equal length.
+/// The throughput over time, in slices of equal length.
 ///
-/// However long a run lasts, there are at most ``limit`` slices: when that number is reached, pairs of slices are
-/// merged, so that each slice covers twice the time.
+/// However long a run lasts, there are at most ``limit`` slices: when that number is reached, the series merges slices
+/// in pairs.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice of the series.
   public struct Slice: Equatable, Sendable {
@@ -34,10 +34,10 @@ public struct ThroughputSeries: Equatable, Sendable {
 
   /// The maximum number of slices.
   public static let limit = 600
-  /// The length of the slices when a run begins.
+  /// The initial length of the slices.
   public static let finest = Duration.milliseconds(100)
 
-  /// The time that each slice covers: ``finest`` times a power of two.
+  /// The time that each slice covers, which is ``finest`` times a power of two.
   public private(set) var length = Self.finest
   /// The slices in order, from the beginning of the run.
   public private(set) var slices: [Slice] = []
@@ -45,10 +45,11 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the series shows when bytes were sent and received, which reports from earlier versions do not contain.
+  /// Whether the series contains the numbers of bytes sent and received, which reports by earlier versions of easim
+  /// lack.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
-  /// Applies `change` to the slice that contains `time`, which is counted from the start of the run.
+  /// Applies `change` to the slice that contains `time` after the start of the run.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
@@ -57,19 +58,19 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// Returns when the slice that contains `time` ends; both times are counted from the start of the run.
+  /// Returns the end of the slice that contains `time`, with both times counted from the start of the run.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds the slices of another run as if that run had begun `shift` later.
+  /// Adds the slices of another run, as if it had begun `shift` later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// Returns the slices that this run would have if it had begun `shift` earlier.
+  /// Returns the slices that this run would have, had it begun `shift` earlier.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)
@@ -85,7 +86,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     }
   }
 
-  /// Restores a series from its slices; nil if they are invalid.
+  /// Restores a series from its slices, or returns nil if they are invalid.
   init?(length: Duration, slices: [Slice]) {
     var allowed = Self.finest
     while allowed < length { allowed = allowed * 2 }

@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// Compares a run with an earlier one, and finds the figures that are worse by more than the tolerance.
+/// A comparison with an earlier run, which finds figures that became worse by more than a tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
 /// comparison.passed   // false when throughput fell or latency rose by more than a tenth
 /// ```
 public struct BaselineComparison: Equatable, Sendable {
-  /// One figure of both runs.
+  /// A figure in both runs.
   public struct Figure: Equatable, Sendable {
     /// The figure's name.
     public let name: String
@@ -30,7 +30,7 @@ public struct BaselineComparison: Equatable, Sendable {
       return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(change < 0 ? "" : "+")\(percent) %)"
     }
 
-    /// Returns true if the printed values are equal.
+    /// Compares figures as they are printed.
     public static func == (left: Figure, right: Figure) -> Bool {
       left.description == right.description && left.isRegression == right.isRegression
     }
@@ -41,11 +41,11 @@ public struct BaselineComparison: Equatable, Sendable {
   /// The compared figures.
   public let figures: [Figure]
 
-  /// Compares the throughput, the p50, p90 and p99 latencies, and the error counts of two runs.
+  /// Compares the throughput, the p50, p90 and p99 latencies, and the errors of two runs.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures
-    // Any additional error is a regression.
+    // A single additional error is a regression.
     figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
       let was = before.first { $0.name == now.name }?.value ?? 0
       let moreIsBetter = now.moreIsBetter == true
@@ -69,7 +69,7 @@ public struct BaselineComparison: Equatable, Sendable {
     return ["passed": passed, "tolerance": tolerance, "figures": rows]
   }
 
-  /// The lines of the comparison, each prefixed with `#` as a comment.
+  /// The comparison, with each line commented out by `#`.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
   /// The comparison as text, one line for each figure.

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A condition that makes a run fail, in the form that users write for `--fail-if`.
+/// A condition that fails a run, as written for `--fail-if`.
 ///
 /// ```swift
 /// try BurstLimit("p99>50ms")      // one burst in a hundred took longer
@@ -15,7 +15,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case most
     /// Bursts per second, or bytes per second.
     case bursts, bytes
-    /// A count, given as a number or as a percentage of the bursts that began.
+    /// A count, as a number or as a percentage of the bursts that began.
     case count(Counted, isShare: Bool)
   }
 
@@ -24,16 +24,16 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let figure: Figure
   /// Whether the limit applies to service times instead of latencies.
   let isService: Bool
-  /// Whether the run fails above the bound; otherwise it fails below the bound.
+  /// Whether the run fails above the bound; otherwise, it fails below the bound.
   let isUpper: Bool
-  /// The bound: in nanoseconds, per second, in per cent, or as a plain number.
+  /// The bound in nanoseconds, per second or in per cent, or as a plain number, depending on the figure.
   let bound: Double
-  /// The limit as written, without spaces.
+  /// The limit as the user wrote it, without spaces.
   public let description: String
   /// The condition for passing, such as "p99 ≤ 50 ms".
   public let goal: String
 
-  /// Reads a limit; the error shows the nearest valid form.
+  /// Parses a limit; the error shows the nearest valid form.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace })
     let shown = Excerpt.of(text)
@@ -54,7 +54,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // Users who write the opposite sign probably mean the condition for passing, as in an assertion.
+      // Users who write the opposite sign probably mean the condition for passing.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
@@ -92,7 +92,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     return .time(.percentile(percentile))
   }
 
-  /// Returns easim's name for a name that other tools use.
+  /// Returns easim's name of a figure, given a name that other tools use.
   private static func alias(_ name: String) -> String? {
     switch name.lowercased() {
     case "latency", "service": "p99"
@@ -116,7 +116,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
       }
     case .rate:
-      // The unit shows whether bursts or bytes are meant.
+      // The unit shows whether the rate counts bursts or bytes.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ]
@@ -143,7 +143,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether delays caused by a fault could break this limit.
+  /// Whether delays due to faults could break this limit.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true
@@ -151,8 +151,8 @@ extension BurstLimit {
     }
   }
 
-  /// Returns the position of the limit in a chart of times in nanoseconds, or of bytes per second; nil if the limit
-  /// does not belong in that chart. `size` is the size of every burst; 0 means that sizes vary.
+  /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second, or nil if the limit
+  /// does not belong in that chart. `size` is the size of all bursts, or 0 if sizes vary.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil

@@ -4,22 +4,23 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// The word that identifies report files of this format.
+  /// Identifies report files of this kind.
   public static let kind = "burst report"
-  /// The formats in which a report can be written, including the tables of load tests.
+  /// The formats of a report, including the tables that only load tests have.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
-  /// The report as one JSON object, with the result of a comparison under `baseline`.
+  /// The report as one JSON object, including the comparison with a baseline, if any, under `baseline`.
   public var json: JSONObject {
     var object = JSONObject(Self.format.tree(self))
     object.add("baseline", comparison?.json)
     return object
   }
 
-  /// The limits for report files. Two full histograms take 3 MB, an accessory with all its attachments 0.2 MB.
+  /// The limits on report files. Two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// The format of report files. Derived figures are written for people and other programs, but are not read back.
+  /// The format of report files. They also contain derived figures, which easim writes for other readers but does not
+  /// read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -139,7 +140,7 @@ extension BurstReport.Site.SessionTally {
 }
 
 extension Format<BurstLimit> {
-  /// The format of a limit, in the form that users write.
+  /// A limit, as users write it.
   public static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
     do { return try BurstLimit(text) } catch {
@@ -192,7 +193,7 @@ extension BurstReport.Site.Attachment {
 }
 
 extension LinkCounters {
-  /// The link counters that reports show, and their names in files.
+  /// The link counters in reports, and their names in files.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
     ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
@@ -220,12 +221,12 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// Times are limited to the year 2112, so that sums and differences in nanoseconds fit.
+  /// Times end in the year 2112, so that sums and differences in nanoseconds do not overflow.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {
-  /// easim never writes strings longer than this. The limit exists because strings of many reports are shown together.
+  /// easim itself writes no longer strings. The limit matters because a merged report shows strings of many reports.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }
@@ -239,7 +240,7 @@ extension Format<String> {
 }
 
 extension Format<Double> {
-  /// The format of a measured figure; 5 is written as 5.0.
+  /// A measured figure; a whole number such as 5 is written as 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
     if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
   } write: {
@@ -266,8 +267,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram in a report: figures for people, and the counts that ``Histogram/merge(_:)`` needs, each as a pair of a
-/// step's lowest value and its count.
+/// A histogram in a report: figures for readers, and the counts for ``Histogram/merge(_:)``, each as a step's lowest
+/// value and its count.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -302,9 +303,9 @@ private struct HistogramSection: Equatable {
     counts = histogram.steps.map { [$0.lowest, $0.count] }
   }
 
-  /// The histogram; nil if the figures contradict each other.
+  /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // An unreadable count has already been reported, and is not in the list.
+    // The list lacks counts that are unreadable, which have already been reported.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil
@@ -365,7 +366,7 @@ private struct SeriesSection: Equatable {
     Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
   }
 
-  /// The series; nil if the slices are invalid.
+  /// The series, or nil if its slices are invalid.
   var series: ThroughputSeries? {
     guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
       flow.isEmpty || flow.count == slices.count
@@ -374,7 +375,7 @@ private struct SeriesSection: Equatable {
       length: length,
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports from earlier versions do not show when bytes were sent and received.
+        // Reports by earlier versions of easim do not contain these numbers of bytes.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -6,8 +6,8 @@ extension BurstReport {
   static let mostSites = 10_000
   static let mostAttachments = 100_000
 
-  /// Adds another machine's report of the same load test at the same time. Counts, histograms and slices are summed;
-  /// the measured time is the longer of the two. If an error is thrown, this report is unchanged.
+  /// Adds another machine's report of a simultaneous run of the same load test. Counts, histograms and slices add up.
+  /// If the function throws an error, this report is unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -37,7 +37,7 @@ extension BurstReport {
         phases[index].latency.merge(phase.latency)
       }
     } else {
-      // If the plans differ, there are no phases that apply to all runs.
+      // If the plans differ, no phases apply to all runs.
       phases = []
     }
     sizes.merge(other.sizes)
@@ -64,16 +64,16 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// How this run ended, in the form that a merged report shows. If this run failed, the merged report fails too, even
-  /// if the merged figures do not show the reason. However, a shard's limits apply only to the merged totals.
+  /// How this run ended, as shown in a merged report. A failed run fails the merged report, even if the merged figures
+  /// do not show the reason. A shard's limits, however, apply only to the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Extends the measured period to cover both runs. If the runs began together, the period lasts from the earlier
-  /// start to the later end on the machines' clocks; otherwise it is the longer of the two periods. Returns how much
-  /// later the other run began.
+  /// Makes the measured period cover both runs, and returns how much later the other run began. If both runs have the
+  /// same planned start, the period lasts from the earlier start to the later end according to the machines' clocks;
+  /// otherwise, it is the longer of the two periods.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -97,7 +97,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock; all runs are shown as if they had begun together.
+      // Each run has its own clock. The attachments are shown as if the runs had begun together.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later
@@ -113,7 +113,7 @@ extension BurstReport {
     }
   }
 
-  /// The sum of all counts; nil if it exceeds ``CountSum/most``.
+  /// The sum of all counts, or nil if it exceeds ``CountSum/most``.
   var counted: Int? {
     var sum = CountSum()
     sum.add(runs)
@@ -145,7 +145,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // Attachments that are not listed are counted in `more`.
+      // `more` counts attachments that are not listed.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

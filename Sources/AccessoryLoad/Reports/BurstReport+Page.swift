@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The title of the load test's page; it contains the accessory's name or the number of accessories.
+  /// The title of the page, with the accessory's name or the number of accessories.
   public var title: String {
     let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
     return switch names.count {
@@ -13,13 +13,13 @@ extension BurstReport {
     }
   }
 
-  /// Always nil, because the measurements of a stopped load test are correct and can be added to others.
+  /// Always nil, because the measurements of a stopped load test are valid and can be added to others.
   public var unfinished: String? { nil }
 
-  /// The date on which the report was made.
+  /// The date on which the run began.
   public var date: String { made.date }
 
-  /// Returns how the plans differ, one sentence per difference.
+  /// Returns the differences between the plans, one sentence each.
   public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
 
   /// Compares throughput, latencies and errors with those of an earlier run.
@@ -28,7 +28,7 @@ extension BurstReport {
     return true
   }
 
-  /// The figures for throughput, latency and errors.
+  /// The throughput, latency and error figures.
   public var figures: [ReportFigure] {
     [
       ReportFigure("throughput", bytesPerSecond, .rate, moreIsBetter: true),
@@ -45,14 +45,14 @@ extension BurstReport {
       ]
   }
 
-  /// The test cases: one each for the bursts, for every kind of error, for the rate, for every limit, and for every
-  /// figure that is compared with a baseline.
+  /// The test cases: one each for the bursts, each kind of error, the rate, each limit, and each figure compared with a
+  /// baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // A broken limit makes its own test case fail, so this test case lists only other reasons.
+    // This test case omits broken limits, because each of them fails its own test case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -70,11 +70,11 @@ extension BurstReport {
     return ReportSuite("easim burst", time: measured, cases, output: text)
   }
 
-  /// Returns the report as a table in this format.
+  /// Returns the report in this format.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .csv: csv
-    // Tools that plot these files expect microseconds, and ignore lines that begin with #.
+    // The tools that plot these files expect microseconds and ignore lines that begin with #.
     case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
     case .om: metrics(isOpen: true)
     case .prom: metrics(isOpen: false)
@@ -82,7 +82,7 @@ extension BurstReport {
     }
   }
 
-  /// The sections of a page in addition to the checks: the run's details, tables of figures, and charts.
+  /// The page's sections in addition to the checks: details of the run, tables of figures, and charts.
   public var sections: [PageSection] {
     let shades = (1...Self.shades).map {
       ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
@@ -253,7 +253,7 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// Returns the limits on times or on the rate, to be drawn as lines in the charts.
+  /// Returns the limits on times or rates, which charts show as lines.
   func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
     judgedLimits.compactMap { limit in
       guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }
@@ -266,7 +266,8 @@ extension BurstReport {
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// Returns a chart with a legend for its colors, drawn once for each width; the page shows one of the drawings.
+  /// Returns a chart with a legend for its colors. The chart is drawn once for each width, and the page shows the
+  /// drawing that fits.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

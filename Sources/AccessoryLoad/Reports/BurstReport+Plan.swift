@@ -3,17 +3,17 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The description of the plan in reports.
+  /// The description of a plan in a report.
   public struct Plan: Equatable, Sendable {
-    /// The number of bytes per burst; 0 if bursts differ.
+    /// The number of bytes per burst, or 0 if bursts differ.
     public var size = 0
-    /// The distribution of sizes, or a list of the kinds of bursts; empty if all bursts are the same.
+    /// The distribution of sizes or a list of the kinds of bursts; empty if all bursts are the same.
     public var bursts: [String] = []
-    /// Whether ``bursts`` are sent in order.
+    /// Whether sessions send the ``bursts`` in order.
     public var isScript = false
-    /// How long a session pauses after each burst, as text; empty if there is no pause.
+    /// The pause after each burst of a session, as text; empty if there is none.
     public var think = ""
-    /// Each accessory's share of the rate; empty if all accessories share one rate.
+    /// The factor of each accessory's rate, as text; empty if all accessories share one rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
@@ -23,13 +23,13 @@ extension BurstReport {
     public var pace = ""
     /// A description of the expected reply, such as "echo", "reply of 4 bytes" or "none".
     public var verification = ""
-    /// The kind of bursts: "unique", "eademo", or "fixed" for the same bytes each time.
+    /// The pattern of the bytes: "unique", "eademo", or "fixed" if all bursts are the same.
     public var pattern = "fixed"
     /// The faults on the channels, in the notation of `--fault`.
     public var faults: [String] = []
-    /// The number of bursts to complete; nil if the duration is fixed instead, and in old reports.
+    /// The number of bursts to complete; nil for a fixed duration, and in old reports.
     public var count: Int?
-    /// How long to measure; nil if the number of bursts is fixed instead, and in old reports.
+    /// How long to measure; nil for a fixed number of bursts, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -102,7 +102,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // Reports from versions in which all bursts were the same have no list of bursts.
+    // Reports by versions of easim in which all bursts were the same have no list of bursts.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")
@@ -111,26 +111,26 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// When bursts began in simultaneous runs on several machines. Times are in microseconds since 1970, on each
-  /// machine's own clock.
+  /// When bursts began in simultaneous runs on several machines, in microseconds since 1970 according to each machine's
+  /// own clock.
   public struct Start: Equatable, Sendable {
     /// The maximum difference between the starts of simultaneous runs, in microseconds.
     static let farthest = 86_400_000_000
 
     /// The time given by `--start-at`.
     public var planned = 0
-    /// The time at which the first run began, which is later than planned if its sessions were not open in time.
+    /// The time at which the first run began, later than planned if its sessions were not open in time.
     public var first = 0
     /// The time at which the last run began.
     public var last = 0
-    /// The maximum error of the synchronised clocks; nil if none is synchronised.
+    /// The maximum error of the synchronised clocks, or nil if no clock is synchronised.
     public var clockError: Int?
     /// The number of clocks that are not synchronised.
     public var unsynchronized = 0
 
     init() {}
 
-    /// Creates the start of a single run. `clockError` is nil if the clock is not synchronised.
+    /// Creates the start of a single run; `clockError` is nil if the machine's clock is not synchronised.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError
@@ -144,8 +144,8 @@ extension BurstReport {
       unsynchronized += other.unsynchronized
     }
 
-    /// Text such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at most
-    /// 4.2 ms".
+    /// Text, such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at
+    /// most 4.2 ms".
     public var text: String {
       func late(_ time: Int) -> String { FixedText.time(Double(max(0, time - planned)) * 1_000) }
       var parts = ["planned for \(StartTime.text(planned)), "]

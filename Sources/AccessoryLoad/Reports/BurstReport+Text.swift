@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// In what way the returned bytes were wrong, such as "2 lost, 1 repeated"; nil if they were correct.
+  /// The ways in which returned bytes were wrong, such as "2 lost, 1 repeated", or nil if all were correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
@@ -80,10 +80,10 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Formats bytes per second for reports: "2.43 MB/s".
+  /// Formats bytes per second, such as "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
 
-  /// Formats nanoseconds for reports: "4.11 ms".
+  /// Formats nanoseconds, such as "4.11 ms".
   public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
@@ -104,7 +104,7 @@ extension BurstReport {
     return figures.isEmpty ? "nothing measured" : figures.joined(separator: "   ")
   }
 
-  /// Formats sizes: "min 10 mean 512 p50 480 p99 1,990 max 2,000 bytes".
+  /// Formats sizes, such as "min 10 mean 512 p50 480 p99 1,990 max 2,000 bytes".
   static func sizeFigures(_ sizes: Histogram) -> String {
     sizes.shownFigures.map { "\($0.name) \(FixedText.grouped(Int($0.value.rounded())))" }.joined(separator: "   ")
       + " bytes"
@@ -132,7 +132,8 @@ extension BurstReport.ErrorKind {
 }
 
 extension BurstReport.Site {
-  /// An accessory and its attachments, one line each; if there are many, only the first and the last.
+  /// Describes an accessory and its attachments, one per line, or only the first and last attachments if there are
+  /// many.
   fileprivate var lines: [String] {
     let shown = attachments.count > 12 ? Array(attachments.prefix(6) + attachments.suffix(6)) : attachments
     var lines = ["  \(name): \(accessory) (\(serial))"]

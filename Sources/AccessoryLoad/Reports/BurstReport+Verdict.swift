@@ -3,9 +3,9 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The checks of everything except the received bytes.
+  /// The checks of the rate and of the limits.
   public var checks: [ReportCheck] {
-    // Limits apply to all bursts of a run, but a shard has only some of the bursts.
+    // Limits apply to a whole run, but a shard has only some of the bursts.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -21,7 +21,7 @@ extension BurstReport {
       cause: holds ? nil : faultCause)
   }
 
-  /// The faults that explain why the run was slow; nil if no fault explains it.
+  /// The faults that may explain why the run was slow, or nil if there were none.
   var faultCause: String? {
     if plan.faults.isEmpty { return nil }
     let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
@@ -30,18 +30,18 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that can be checked; empty for an incomplete set of shards.
+  /// The limits that can be checked; none if shards are missing.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to a finished report; the report fails if one of them is broken.
+  /// Adds limits to a finished report, which fails if it breaks any of them.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
 
   // MARK: Verdict
 
-  /// The outcome of the run. The verdict depends only on the figures and the plan, so that it is the same when a run
-  /// ends and when its report is read.
+  /// The outcome of the run. It depends only on the figures and the plan, so that reading a report gives the same
+  /// verdict as the run.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops
@@ -57,7 +57,7 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// The verdict, including regressions against the baseline.
+  /// The verdict, which also fails for regressions against the baseline.
   public var outcome: Verdict {
     let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
@@ -71,14 +71,14 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The run's endings that count as failures.
+  /// The endings that count as failures.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
   static let doneEnding = "\(BurstRunner.Outcome.done)"
 
   func failing(_ kind: ErrorKind) -> ErrorTally? {
-    // Bursts lost during a reconnect may be allowed, but not if the loss ended the run.
+    // Lost bursts may be allowed, but not if the loss ended the run.
     if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
     return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
   }
@@ -109,7 +109,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// Advice for a run in which accessories accepted bursts but answered none; otherwise nil.
+  /// Advice if accessories accepted bursts but answered none; otherwise nil.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
@@ -119,15 +119,15 @@ extension BurstReport {
 }
 
 extension BurstReport.Plan {
-  /// Whether the received bytes are ignored.
+  /// Whether the run ignores what it receives.
   var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
 
   var hasRate: Bool { pace != Self.closedLoop }
 
   static let closedLoop = "closed loop"
 
-  /// Returns how this plan differs from `other`, one sentence per difference; empty if the plans are equal. Results of
-  /// different plans cannot be compared.
+  /// Returns the differences between this plan and `other`, one sentence each. Results of different plans cannot be
+  /// compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {
@@ -158,8 +158,8 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// Figures that cannot have been measured, because they contradict other figures. Each of these figures has its key
-  /// and an explanation. The sum of the report's counts must be less than ``CountSum/most``.
+  /// The figures that contradict other figures, each with its key and an explanation. The sum of the report's counts
+  /// must be less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {
@@ -178,7 +178,7 @@ extension BurstReport {
   private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
 
   private func requireBursts(_ require: Require) {
-    // Bursts lost in the warm-up count as errors but not in `lost`.
+    // Bursts lost during the warm-up count as errors, but not in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
     let over = completed + warmUp + lost
     require(over <= begun, "begun", "is \(begun), fewer than completed or lost")
@@ -187,7 +187,7 @@ extension BurstReport {
         begun == completed + warmUp + allLost, "begun",
         "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
     }
-    // A merged report may include a run with a rate even if the report's own plan has no rate.
+    // A merged report may include a run with a rate even if its own plan has none.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
     require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
@@ -205,7 +205,7 @@ extension BurstReport {
     require(
       sum(slices, \.errors) <= errorCount, "errors",
       "are \(errorCount), but the slices of time have \(sum(slices, \.errors))")
-    // Reports from earlier versions have no sizes and no map.
+    // Reports by earlier versions of easim have no sizes and no map.
     require([0, completed].contains(sizes.total), "sizes", "there are \(sizes.total) of \(completed) bursts")
     let mapped = sum(map.cells) { $0[2] }
     require([0, completed].contains(mapped), "latencyMap", "has \(mapped) of \(completed) bursts")

@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// All measurements of a load test. A report can be printed, written to a file, compared with a baseline, and merged.
+/// The results of a load test, which can be printed, written to a file, compared with a baseline, and merged.
 ///
-/// Warm-up bursts are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in flight
-/// when the run ended.
+/// Only ``warmUp`` counts warm-up bursts. Every other burst that began was completed, was lost, or was in flight when
+/// the run ended.
 public struct BurstReport: Equatable, Sendable {
   /// The kinds of errors in a load test.
   public enum ErrorKind: String, CaseIterable, Sendable {
@@ -16,8 +16,7 @@ public struct BurstReport: Equatable, Sendable {
     case timedOut
     case lost
     case refused
-    /// An accessory disconnected and did not return in time, or disconnected in a run that does not wait for
-    /// accessories to return.
+    /// An accessory disconnected and did not return in time, or the plan does not wait for accessories to return.
     case gone
   }
 
@@ -25,7 +24,7 @@ public struct BurstReport: Equatable, Sendable {
   public struct ErrorTally: Equatable, Sendable {
     /// The number of errors of this kind.
     public var count = 0
-    /// The text of the first error.
+    /// The description of the first error.
     public var first = ""
   }
 
@@ -37,44 +36,44 @@ public struct BurstReport: Equatable, Sendable {
   public var runs = 1
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// When bursts began, if several runs were started at the same time; nil for other runs.
+  /// When bursts began in simultaneous runs, or nil for a single run.
   public var start: Start?
   /// The duration of the measurement.
   public var measured = Duration.zero
-  /// The number of bursts begun, including warm-up bursts.
+  /// The number of bursts that began, including warm-up bursts.
   public var begun = 0
-  /// The number of bursts completed and verified while warming up.
+  /// The number of bursts completed and verified during the warm-up.
   public var warmUp = 0
   /// The number of bursts completed, verified and measured.
   public var completed = 0
   /// The number of bursts that were lost because their session ended.
   public var lost = 0
-  /// The number of scheduled bursts that never began, or began only after all bursts were due.
+  /// The number of scheduled bursts that never began, or began after all bursts were due.
   public var overdue = 0
-  /// The payload bytes of the completed bursts.
+  /// The number of payload bytes in the completed bursts.
   public var bytes = 0
-  /// The number of bytes that arrived when no reply was expected.
+  /// The number of bytes that arrived when the plan expected no reply.
   public var unaskedBytes = 0
-  /// How many times sessions were reopened because an accessory returned after a disconnect.
+  /// How often an accessory returned after a disconnect and its sessions were reopened.
   public var reconnections = 0
-  /// The time between a burst's scheduled start and its completion, in nanoseconds.
+  /// The times from the scheduled starts of bursts to their completion, in nanoseconds.
   public var latency = Histogram()
-  /// The time from a burst's actual start to its completion, in nanoseconds; measured only with a rate. Unlike latency,
-  /// service time excludes delays caused by earlier, slow bursts.
+  /// The times from the actual starts of bursts to their completion, in nanoseconds; measured only with a rate. Unlike
+  /// latencies, service times exclude delays due to earlier, slow bursts.
   public var service = Histogram()
-  /// Throughput over time.
+  /// The throughput over time.
   public var series = ThroughputSeries()
   /// The errors by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// How many times returned bytes were wrong in each way, if bursts are unique; one error may count several times.
+  /// How often returned bytes were wrong in each way, if bursts are unique. One error may count several times.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results of each accessory.
   public var sites: [Site] = []
-  /// The run's failure conditions; the run fails if any of them holds.
+  /// The conditions that fail the run.
   public var limits: [BurstLimit] = []
-  /// The date, machine and command of the run.
+  /// When, where and how the run was made.
   public var made = Making()
-  /// The time at which the first burst was sent, on the clock of ``Site/attachments``; the series begin at this time.
+  /// The time of the first burst, at which the series begin, on the clock of ``Site/attachments``.
   public var started = Instant.origin
   /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
@@ -84,15 +83,15 @@ public struct BurstReport: Equatable, Sendable {
   public var sizes = Histogram()
   /// The results for each of the plan's payloads or requests, in order; empty if there is only one.
   public var payloads: [PayloadTally] = []
-  /// The counts of bursts by completion time and latency.
+  /// The completed bursts by completion time and latency.
   public var map = LatencyMap()
   /// Whether the run may pass with overdue bursts.
   public var allowsOverdue = false
   /// Whether the run may pass with bursts that were lost when their session ended.
   public var allowsLost = false
-  /// Whether the run may pass even if it had no burst to send, as when there are more shards than accessories.
+  /// Whether the run may pass without sending a burst, for example if there are more shards than accessories.
   public var allowsEmpty = false
-  /// The comparison with an earlier run; not restored when a report is read from a file.
+  /// The comparison with an earlier run, which easim does not read back from report files.
   public var comparison: BaselineComparison?
 
   /// Creates an empty report.
@@ -123,7 +122,7 @@ public struct BurstReport: Equatable, Sendable {
   /// The total number of errors.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
-  /// The number of payload bytes per second in one direction.
+  /// The payload bytes per second in one direction.
   public var bytesPerSecond: Double { perSecond(bytes) }
   /// The number of completed bursts per second.
   public var burstsPerSecond: Double { perSecond(completed) }
@@ -132,12 +131,12 @@ public struct BurstReport: Equatable, Sendable {
     measured > .zero ? Double(count) / measured.inSeconds : 0
   }
 
-  /// The link counters of all accessories.
+  /// The sum of all accessories' link counters.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
 
-  /// The results of all bursts that were due in one phase.
+  /// The results of the bursts that were due in one phase.
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
@@ -149,11 +148,11 @@ public struct BurstReport: Equatable, Sendable {
     public var pace = ""
     /// The number of bursts completed and measured in this phase.
     public var completed = 0
-    /// The latencies of the phase's bursts, measured from when they were due, in nanoseconds.
+    /// The latencies of these bursts in nanoseconds, counted from when the bursts were due.
     public var latency = Histogram()
   }
 
-  /// The results of all bursts with one of the plan's payloads or requests.
+  /// The results of the bursts with one of the plan's payloads or requests.
   public struct PayloadTally: Equatable, Sendable {
     /// The payload's name in the plan, or its number if it has no name.
     public var name = ""
@@ -161,15 +160,15 @@ public struct BurstReport: Equatable, Sendable {
     public var completed = 0
     /// The number of bytes in these bursts.
     public var bytes = 0
-    /// The latencies of these bursts, measured from when they were due, in nanoseconds.
+    /// The latencies of these bursts in nanoseconds, counted from when the bursts were due.
     public var latency = Histogram()
   }
 
-  /// When, where and how a run took place; strings that are unknown are empty.
+  /// When, where and how a run was made; unknown strings are empty.
   public struct Making: Equatable, Sendable {
-    /// The date and time at which the run began, in ISO 8601 format.
+    /// The start of the run, in ISO 8601 format.
     public var date = ""
-    /// The name of the machine and its system.
+    /// The names of the machine and its operating system.
     public var host = ""
     /// The program and its version.
     public var program = ""
@@ -184,15 +183,15 @@ public struct BurstReport: Equatable, Sendable {
 extension BurstReport {
   /// The results of one accessory.
   public struct Site: Equatable, Sendable {
-    /// One publication of the accessory: a period in which apps see the accessory.
+    /// A publication of the accessory, which is a period in which apps see it.
     public struct Attachment: Equatable, Sendable {
       /// The publication's number, which apps see as the connection ID.
       public var connectionID: Int
-      /// Whether the publication offered protocols; an accessory that connects twice offers none the first time.
+      /// Whether the publication offered protocols. An accessory that connects twice offers none the first time.
       public var offeredProtocols: Bool
       /// The time at which the publication appeared, on the run's clock.
       public var from: Instant
-      /// The time at which the publication disappeared; nil while the publication lasts.
+      /// The time at which the publication disappeared, or nil while it lasts.
       public var to: Instant?
       /// The reason why the publication ended.
       public var end = ""
@@ -202,7 +201,7 @@ extension BurstReport {
       public var lost = 0
     }
 
-    /// The results of one session's bursts, across reconnects.
+    /// The results of one session, across reconnects.
     public struct SessionTally: Equatable, Sendable {
       /// The number of bursts completed and measured.
       public var completed = 0
@@ -219,15 +218,15 @@ extension BurstReport {
       public init() {}
     }
 
-    /// The kind of connection, which is the word before the colon in the address.
+    /// The kind of connection: the part of the address before the colon.
     public var transport: String {
       guard let colon = name.firstIndex(of: ":") else { return "local" }
       return String(name[..<colon])
     }
 
-    /// The maximum number of sessions that are listed.
+    /// The maximum number of listed sessions.
     public static let sessionLimit = 1_000
-    /// The maximum number of attachments that are listed; ``more`` counts the others.
+    /// The maximum number of listed attachments; ``more`` counts the others.
     public static let attachmentLimit = 1_000
 
     /// The address as given by the user.
@@ -252,7 +251,7 @@ extension BurstReport {
     public var sessions: [SessionTally] = []
     var hadSessions = false
 
-    /// Creates a site about which nothing is known.
+    /// Creates the results of an accessory that is not known yet.
     public init() {}
 
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
@@ -280,7 +279,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use, which is the last one that offers protocols.
+    /// The attachment that bursts use: the last one that offers protocols.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

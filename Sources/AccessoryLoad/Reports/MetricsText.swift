@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Builds metrics in the format of Prometheus and OpenMetrics: families of samples with labels.
+/// Builds metrics in the Prometheus and OpenMetrics formats: families of samples with labels.
 package struct MetricsText: Sendable {
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -22,7 +22,7 @@ package struct MetricsText: Sendable {
     family(name, "gauge", help, [([], value)])
   }
 
-  /// Adds latencies in seconds; each set of labels has a histogram in nanoseconds.
+  /// Adds latencies in seconds, from one histogram in nanoseconds for each set of labels.
   package mutating func histogram(
     _ name: String, _ help: String, _ samples: [(labels: [(String, String)], times: Histogram)]
   ) {
@@ -64,14 +64,14 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// Returns the report as metrics. `isOpen` adds the end marker that OpenMetrics requires; Prometheus and
-  /// node_exporter's text files do not need it.
+  /// Returns the report as metrics. If `isOpen` is true, the text ends with the marker that OpenMetrics requires and
+  /// Prometheus does not.
   ///
-  /// A report is finished, so its counts no longer rise. All metrics are therefore gauges and histograms, which both
-  /// formats write in the same way.
+  /// Counts in a finished report no longer rise, so all metrics are gauges and histograms, which are the same in both
+  /// formats.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // The verdict is not known until the run ends.
+    // The verdict is unknown until the run ends.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Sends one burst, waits until nothing more arrives, and reports which kind of verification suits the accessory.
+/// Sends one burst, waits until nothing more arrives, and finds the verification that suits the accessory.
 ///
 /// ```swift
 /// let probe = BurstProbe(plan, on: loop)
@@ -14,10 +14,10 @@ import IAP2
 package final class BurstProbe: AppHandler, SessionHandler {
   package enum Finding: Equatable, Sendable {
     case echo
-    /// Bytes other than an echo came back; the values are their number and the first few of them.
+    /// The accessory sent something other than an echo: how many bytes, and the first few of them.
     case reply(count: Int, first: [UInt8])
     case nothing
-    /// The session ended or was never opened; the value is the reason.
+    /// The session ended or was never opened, for the given reason.
     case failed(String)
   }
 
@@ -26,7 +26,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
   private static let limit = 1 << 20
   private static let shown = 64
 
-  /// The result; nil while the probe runs.
+  /// The result, or nil while the probe runs.
   package private(set) var finding: Finding?
   package private(set) var sawAccessory = false
   private let plan: BurstPlan
@@ -38,7 +38,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
   private var session: Session?
   private var timer: LoopTimer?
 
-  /// Creates a probe that uses the plan's payload and protocol.
+  /// Creates a probe with the payload and protocol of a plan.
   package init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
@@ -63,7 +63,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
     }
   }
 
-  /// Ignores a disconnect, because the session also reports its own end.
+  /// Ignores a disconnect, because the session also reports that it ended.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
@@ -83,7 +83,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // A stream that does not end is not a reply, so the bytes received so far are reported.
+    // A stream without end is not a reply, so the probe reports the bytes received so far.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
@@ -109,7 +109,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that suit the accessory; nil if there are none.
+  /// The options of `easim burst` that suit the accessory, or nil if none do.
   package var options: String? {
     switch self {
     case .echo: "--verify echo"

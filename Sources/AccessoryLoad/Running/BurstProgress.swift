@@ -8,7 +8,7 @@ public struct BurstProgress: Equatable, Sendable {
   public var bytes = 0
   /// The number of errors.
   public var errors = 0
-  /// The number of bursts begun, including warm-up bursts.
+  /// The number of bursts that began, including warm-up bursts.
   public var begun = 0
   /// The number of bursts that were lost because their session ended.
   public var lost = 0
@@ -19,7 +19,7 @@ public struct BurstProgress: Equatable, Sendable {
   /// The progress from 0 to 1.
   public var fraction = 0.0
 
-  /// The estimated remaining time; nil if there is no estimate.
+  /// The estimated remaining time, or nil if there is no estimate.
   public var timeLeft: Duration? {
     guard fraction > 0.001 else { return nil }
     return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))

@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Runs a load test with real or simulated accessories: opens the sessions, starts bursts according to the schedule,
-/// verifies the replies, and counts the results.
+/// Runs a load test with real or simulated accessories: opens sessions, starts bursts on schedule, verifies the
+/// replies, and counts the results.
 ///
-/// Each accessory has a ``BurstSite``, which is an app on its own device; the caller connects the device.
+/// Each accessory has a ``BurstSite``, which is an app on a separate device that the caller connects.
 ///
 /// ```swift
 /// let runner = BurstRunner(plan, on: loop)
@@ -19,38 +19,38 @@ import IAP2
 ///
 /// The caller must retain the runner while its sites are in use.
 ///
-/// The run begins when every site has opened all its sessions. The run ends when all bursts are done, when no session
-/// is left, or when the run is stopped; in each case there is a report.
+/// The run begins when every site has opened all its sessions. It ends when all bursts are done, when no session is
+/// left, or when it is stopped, and always produces a report.
 public final class BurstRunner {
   /// The outcome of a run.
   public enum Outcome: Equatable, Sendable {
-    /// Every burst in the plan was answered as expected, not counting bursts lost in a brief disconnect when
-    /// ``BurstPlan/reconnects`` is set.
+    /// Every burst in the plan was answered as expected, except bursts lost in a disconnect if ``BurstPlan/reconnects``
+    /// is true.
     case done
-    /// The received bytes differed from the expected reply.
+    /// The received bytes differ from the expected reply.
     case failed
     case timedOut
-    /// An accessory disconnected, and the plan does not wait for accessories to return.
+    /// An accessory disconnected and did not return in time, or the plan does not wait for accessories to return.
     case gone
-    /// A site never opened all its sessions; the text describes how far the site got.
+    /// A site never opened all its sessions; the text describes how far it got.
     case notReached(String)
-    /// The run was stopped from outside; the value is the reason.
+    /// The caller stopped the run for the given reason.
     case stopped(String)
   }
 
   /// The plan.
   public let plan: BurstPlan
-  /// The event loop on which the run takes place.
+  /// The event loop of the run.
   public let loop: any EventLoop
-  /// The faults on the channels, for the report.
+  /// The faults on the channels, to be shown in the report.
   public var faults: [String] = []
-  /// The date, machine and command of the run, for the report.
+  /// When, where and how the run is made, to be shown in the report.
   public var made = BurstReport.Making()
-  /// The outcome of the run; nil while it is running.
+  /// The outcome of the run, or nil while the run lasts.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
   public private(set) var sites: [BurstSite] = []
-  /// The bytes of every burst; nil if no two bursts are the same.
+  /// The bytes of every burst, or nil if bursts differ.
   let repeatedPayload: [UInt8]?
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
@@ -59,9 +59,9 @@ public final class BurstRunner {
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// A single shared schedule or, if accessories have their own rates, one schedule per accessory.
+  /// One shared schedule, or one for each accessory if the plan gives accessories different rates.
   private var schedules: [BurstSchedule]
-  /// Whether the plan's bursts vary. This value is stored, because it is needed for every burst.
+  /// Whether the plan's bursts vary; stored because every burst needs it.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -73,10 +73,10 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// How long to keep watching for unsolicited bytes; nil until all bursts are done.
+  /// Until when to watch for unsolicited bytes, or nil before all bursts are done.
   private var settled: Instant?
 
-  /// Creates a run, without starting it. `report` receives messages for users: errors as they happen, and the outcome.
+  /// Creates a run without starting it. `report` receives warnings for the user as they occur.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -103,26 +103,26 @@ public final class BurstRunner {
 
   static let stillRunning = "still running"
 
-  /// Returns settings for an app whose handler is a site. The settings allow simultaneous sessions for one protocol.
+  /// Returns settings for the app of a site, which allow several simultaneous sessions for one protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory under the given name, which reports use.
+  /// Adds an accessory; reports call it `name`.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
     return site
   }
 
-  /// Starts the run, which first waits until all sites have opened their sessions.
+  /// Starts the run, which begins once all sites have opened their sessions.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons the bursts in flight. If the run has already completed its plan, the outcome stands.
+  /// Stops the run and abandons the bursts in flight. A run that has already completed its plan keeps its outcome.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
@@ -196,10 +196,10 @@ public final class BurstRunner {
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    // Until its start time, a schedule makes every session wait.
+    // Before its start time, a schedule tells every session to wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // The start is deferred to a later turn of the loop, because the app is still being notified in this turn.
+    // Starts in a later turn of the loop, because the app is still being notified in this turn.
     wake?.arm(at: loop.now)
   }
 
@@ -217,13 +217,13 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts will begin. The bursts for a lost accessory never begin.
+  /// Whether no more bursts will begin. The remaining bursts of a lost accessory never begin.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts on a lane as possible; returns false if no burst may start yet on any lane.
+  /// Starts as many bursts as possible on a lane. Returns false if no lane may start a burst yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -239,7 +239,8 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // With a rate, any session with room may send the burst; in a closed loop, each session has its own schedule.
+        // With a rate, all sessions of a schedule wait for the same burst; in a closed loop, another session may be
+        // able to start one.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -284,7 +285,7 @@ public final class BurstRunner {
     if plan.pause != nil { wake?.arm(at: now) }
   }
 
-  /// Counts a burst by size, and by payload if there are several payloads.
+  /// Counts a burst by its size and, if there are several payloads, by its payload.
   private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
     tally.sizes.record(flight.size)
     guard tally.payloads.indices.contains(flight.request) else { return }
@@ -310,7 +311,7 @@ public final class BurstRunner {
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
-    // Only the first error of each kind is reported immediately; the others are counted.
+    // Only the first error of each kind is reported at once.
     if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
   }
 
@@ -324,8 +325,7 @@ public final class BurstRunner {
     flow.received += received
   }
 
-  /// Adds the bytes counted since the last call to their slice. Bytes are counted for every packet, and updating the
-  /// slice each time would be slow.
+  /// Adds the bytes counted since the last call to their slice. Updating the slice for every packet would be slow.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -343,7 +343,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the run begins, one site that can never be ready is enough to end the run.
+    // Before the run begins, a single site that can never be ready ends it.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -363,7 +363,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // A different lane is tried first each time, because with a rate, the first lane that is tried gets the burst.
+    // Each turn starts with a different lane, because with a rate, the first lane gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -396,7 +396,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are done, and the run only watches for unsolicited bytes.
+  /// Whether all bursts are done and the run only watches for unsolicited bytes.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app for one accessory of a run. The app opens the sessions whenever the accessory connects with the protocol,
+/// The app that uses one accessory of a run. It opens the sessions whenever the accessory connects with the protocol,
 /// and records the accessory's attachments.
 ///
-/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
-/// is `gone` if the run does not wait for the accessory to return.
+/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, it is
+/// `waiting` again or, if the run does not wait for accessories to return, `gone`.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -20,16 +20,16 @@ public final class BurstSite: AppHandler {
   /// How long to wait before reopening a session that the accessory ended.
   static let reopening = Duration.milliseconds(100)
 
-  /// The name used in reports.
+  /// The accessory's name in reports.
   public let name: String
   let index: Int
-  /// Returns the combined counters of all links to this accessory; called when a report is made.
+  /// Returns the sum of the counters of all links to this accessory, for the report.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
   private var state: State
   private var record = BurstReport.Site()
-  /// Whether the accessory ever appeared.
+  /// Whether the accessory has ever connected.
   public private(set) var hasConnected = false
   private var timer: LoopTimer?
   private var isClosed = false
@@ -47,21 +47,21 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Wraps a cable's main channel, closest to the device, to observe acknowledgements. If no reply is expected, a burst
-  /// is complete only when it is acknowledged.
+  /// Wraps a cable's main channel at the device's end to detect acknowledgements, which complete bursts that expect no
+  /// reply.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
   // MARK: Services for the runner
 
-  /// The names by which plans may refer to the accessory.
+  /// The names that plans may use for the accessory.
   var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether one of the sessions can never be opened, in which case the run cannot begin.
+  /// Whether a session can never be opened, so that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
@@ -74,7 +74,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // The report was saved before the sessions were closed, so that it excludes the effects of closing them.
+    // The report was saved before the sessions were closed, to exclude the effects of closing them.
     if isClosed { return report }
     report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
@@ -112,8 +112,7 @@ public final class BurstSite: AppHandler {
 
   // MARK: App
 
-  /// Opens the sessions when the accessory connects with the protocol. If the accessory has no protocols, no session
-  /// can be opened yet.
+  /// Opens the sessions when the accessory connects with the protocol. An accessory without protocols is only recorded.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)
@@ -126,7 +125,7 @@ public final class BurstSite: AppHandler {
     if isBack, isReady { runner.reconnected() }
   }
 
-  /// Handles a disconnect: sessions are lost, and the site either waits for the accessory to return or gives up.
+  /// Handles a disconnect, after which the site waits for the accessory to return or gives up.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
@@ -135,7 +134,7 @@ public final class BurstSite: AppHandler {
     guard !isClosed else { return }
     if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
-    // The accessory may have reconnected over another cable before this connection ended.
+    // The accessory may have connected over another cable before this connection ended.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
     if let other { accessoryDidConnect(other, app) }
   }
@@ -163,7 +162,7 @@ public final class BurstSite: AppHandler {
 
   func lost(_ count: Int) { record.countLost(count) }
 
-  /// Reopens a session that ended while its accessory is connected, if the plan allows reconnects.
+  /// Reopens a session that ended although its accessory is connected, if the plan allows reconnects.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
@@ -174,7 +173,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site after received bytes have been handled, because they may have contained acknowledgements.
+/// Notifies a site after the link has handled received bytes, which may contain acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of one session's ``BurstLane``: writes and reads bytes, and reports the results.
+/// Reads and writes the bytes of one session for its ``BurstLane``, and reports the results.
 ///
-/// The lane is `closed` before the session is opened and between two sessions. The lane is `over` after a wrong reply,
-/// or if the session is not reopened. After a wrong byte, no burst starts; once no bytes have arrived for ``quiet``,
-/// the lane diagnoses the mistake.
+/// The driver is `closed` before the session is opened and until it is reopened. The driver is `over` after a wrong
+/// reply, or if the session will not be reopened. After a wrong byte, no burst starts, and the driver diagnoses the
+/// mistake when no bytes have arrived for ``quiet``.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -25,11 +25,11 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Chooses each burst; nil if all bursts are the same.
+  /// Chooses each burst, or nil if all bursts are the same.
   private var drawer: BurstDrawer?
   /// The earliest time at which the next burst may begin.
   private(set) var thinkingUntil: Instant?
-  /// Fires when nothing more has arrived for a while, at which point a reply counts as complete.
+  /// Fires when nothing has arrived for so long that a reply counts as complete.
   private var replyTimer: LoopTimer?
   /// Fires when nothing has arrived for a while after a wrong byte.
   private var quietTimer: LoopTimer?
@@ -54,7 +54,7 @@ final class LaneDriver: SessionHandler {
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
-  /// Whether another burst may begin now: all earlier bursts have been sent, and there is room for one more.
+  /// Whether another burst may begin: all earlier bursts have been sent, and one more may be in flight.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
@@ -123,7 +123,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// How often to check whether bursts were delivered, on channels without acknowledgements.
+  /// How often to check for deliveries on channels without acknowledgements.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -189,7 +189,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Wrong bytes
 
-  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
+  /// How long no bytes must arrive after a wrong byte before the driver diagnoses the mistake.
   static let quiet = Duration.milliseconds(500)
 
   private func waitForQuiet() {
@@ -212,7 +212,6 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Completes the bursts that have been acknowledged.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }

@@ -2,16 +2,15 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The lines of the percentile chart; latencies are in milliseconds, percentiles are positioned by their number of
-  /// nines.
+  /// The lines of the percentile chart, with latencies in milliseconds and percentiles as numbers of nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
     var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
     if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
     return series
   }
 
-  /// Returns the number of nines in a fraction: 0.9 has one, 0.99 has two. Values in between are interpolated linearly,
-  /// which is precise enough for a chart.
+  /// Returns the number of nines in a fraction: one for 0.9, two for 0.99. Linear interpolation between these is
+  /// precise enough for a chart.
   static func nines(_ quantile: Double) -> Double {
     var (left, nines) = (1 - quantile, 0.0)
     while left < 0.1, nines < 6 {
@@ -52,7 +51,7 @@ extension BurstReport {
     return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 
-  /// Returns a bar for each row, with a label, a count and a tooltip. The bars are HTML, so that long text wraps.
+  /// Returns a bar for each row, with a label, a count and a tooltip. HTML lets long text wrap, unlike SVG.
   static func bars(_ rows: [(name: String, count: Int, title: String)], _ style: String) -> String {
     let most = Double(max(1, rows.map(\.count).max() ?? 1))
     let lines = rows.map { row in

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// How long bursts were sent, in nanoseconds; every time axis has this length.
+  /// How long bursts were sent, in nanoseconds, which is the length of every time axis.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
-    // Reports from earlier versions do not contain the warm-up's length.
+    // Reports by earlier versions of easim do not contain the length of the warm-up.
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
@@ -14,12 +14,12 @@ extension BurstReport {
     let length = Double(length.wholeNanoseconds)
     guard count > 0 else { return [] }
     let last = Double(count - 1) * length
-    // The last slice ends when the run ended.
+    // The last slice ends with the run.
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices and their bounds, as shown in charts. A short slice at the end is merged with the previous slice,
-  /// because a few bytes in a few milliseconds would look like a peak.
+  /// The slices in charts, and their bounds. A short last slice is merged with the one before it, because a few bytes
+  /// in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -28,7 +28,7 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // A slice shorter than a millisecond must not extend beyond the axis.
+      // A slice of less than a millisecond must not extend beyond the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes sent and received per second in each slice or, if these are unknown, the bytes of completed bursts.
+  /// The bytes sent and received per second in each slice, or the bytes of completed bursts if those are unknown.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -103,10 +103,11 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The height of the charts, chosen so that both charts over time fit on the first screen.
+  /// The height of a chart, for which both charts over time fit on the first screen.
   private static let height = 160.0
 
-  /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that, and so on.
+  /// The number of shades in the heat map. The darkest is for the cell with the most bursts, the next for a fraction of
+  /// that, and so on.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
@@ -135,7 +136,7 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// Returns 5 for the highest count, and one less each time the count falls by a constant factor.
+  /// Returns 5 for the highest count, and one less for each constant factor by which the count is lower.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
@@ -146,7 +147,7 @@ extension BurstReport {
     return shade
   }
 
-  /// Returns the factor between two shades, chosen so that a single burst has the lightest shade.
+  /// Returns the factor between two shades, for which a single burst has the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
@@ -177,7 +178,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// Returns the rows' names, shortened to fit, but still distinct; the table shows full names.
+  /// Returns the names of the rows, shortened but still distinct; the table shows full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
