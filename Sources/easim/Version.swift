@@ -1,15 +1,15 @@
 import CEasim
 
-/// The version that `easim --version` prints, for use in bug reports.
+/// The version of easim, as printed by `--version`.
 enum Version {
-  /// The version in the newest heading of CHANGELOG.md; a test checks that the two agree.
+  /// The version in the newest heading of CHANGELOG.md; a test checks this.
   static let current = "0.1.0"
 
-  /// The commit that was built, such as `1a2b3c4d5e6f`, followed by `-changed` if files differed from that commit; nil
-  /// if the commit was unknown when easim was built.
+  /// The commit that easim was built from, such as `1a2b3c4d5e6f`, with `-changed` if files differed from it, or nil if
+  /// the build did not know the commit.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The date of the built commit, such as `2026-11-22`; nil if the date was unknown when easim was built.
+  /// The date of that commit, such as `2026-11-22`, or nil if the build did not know it.
   static var date: String? { text(easim_build_date()) }
 
   static var line: String {
@@ -22,6 +22,6 @@ enum Version {
     return text.isEmpty ? nil : text
   }
 
-  /// easim's name in reports, including the version and, if known, the commit.
+  /// The name of easim in reports, with its version and, if known, its commit.
   static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

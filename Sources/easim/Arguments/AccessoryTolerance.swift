@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The options that tolerate an accessory's mistakes: `--auth`, `--identification`, `--order` and
+/// The options that make a device tolerate mistakes of an accessory: `--auth`, `--identification`, `--order` and
 /// `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
   enum IdentificationRules: String, CaseIterable, Sendable {
@@ -14,18 +14,18 @@ struct AccessoryTolerance: Sendable {
 
   var authentication = AuthenticationMode.verify
   var identification = IdentificationRules.lenient
-  /// Nil means that the device profile decides.
+  /// The order, or nil to use the order of the device profile.
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
-  /// Applies these options to the settings of a device; `timeout` is the whole command's time limit.
+  /// Applies these options to the settings of a device, given the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict
     if let order { settings.order = order }
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // The limit is shorter than the command's own time limit, so that the command can report the missing answer.
+    // A limit below that of the whole command lets the command report the missing answer.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
@@ -37,8 +37,8 @@ struct AccessoryTolerance: Sendable {
 }
 
 extension Address {
-  /// The longest pause allowed between a packet's bytes; nil except on serial lines, because only they lose bytes. The
-  /// kernel may delay bytes by 16 ms.
+  /// The longest pause allowed between the bytes of a packet on a serial line, where the kernel may delay bytes by 16
+  /// ms. The value is nil elsewhere, because only serial lines lose bytes.
   var interByteTimeout: Milliseconds? {
     if case .serial = self { 500 } else { nil }
   }
@@ -51,7 +51,7 @@ extension Duration {
   }
 }
 
-/// Remembers and prints the first event that reports that the accessory was refused.
+/// Remembers the first event that reports a refused accessory, and prints an explanation.
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 
@@ -59,7 +59,7 @@ final class RefusalWatch {
     if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
   }
 
-  /// Explains the refusal; returns false if there was none.
+  /// Prints an explanation of the refusal, or returns false if there was none.
   func explain(_ console: Console) -> Bool {
     guard let refusal else { return false }
     console.err("easim: \(refusal.sentence)")

@@ -5,14 +5,14 @@ struct CommandLineReader<Options: CommandOptions> {
   private var asksForHelp = false
   private var words: [String] = []
 
-  /// Returns the options; nil if the user asks for help. An error about an unknown word suggests the nearest valid
+  /// Returns the options, or nil if the user asks for help. The error for an unknown word suggests the nearest valid
   /// word.
   static func read(_ words: [String]) throws -> Options? {
     let reader = try CommandLineReader(words)
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Sorts the words into options and operands; their values are read later.
+  /// Separates the words into options and operands, without reading their values yet.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -53,12 +53,12 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// Returns a hint: the option that the user probably meant, or the commands that have this option.
+  /// Returns a hint that names the option that the user probably meant, or the commands that have this option.
   private func hint(for name: String) -> String {
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
-    // A complete option name of another command does not count as an abbreviation here.
+    // A suggestion that does not complete `name` is less likely than another command's option with exactly this name.
     guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
     return ": it is an option of \(others.joined(separator: ", "))"
   }
@@ -100,8 +100,8 @@ struct CommandLineReader<Options: CommandOptions> {
 }
 
 enum CommandWords {
-  /// Why the command line is rejected before it is parsed; nil if every word is valid UTF-8. Swift replaces bytes that
-  /// are not UTF-8, so a word with such bytes would name a different file or send different bytes to an accessory.
+  /// Why easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift replaces invalid
+  /// bytes, so a word with such bytes would name the wrong file or send the wrong bytes to an accessory.
   static var complaint: String? {
     let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
     for (index, word) in words.enumerated() {

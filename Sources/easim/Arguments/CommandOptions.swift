@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Describes one command's options. Each entry has the property that the option sets, the format of the option's value,
+/// Describes the options of a command. For each option, there is the property that it sets, the format of its value,
 /// and one line of help. The property's initial value is the default.
 ///
 /// ```swift
@@ -17,8 +17,8 @@ import AccessoryFormats
 /// }
 /// ```
 ///
-/// The parser, the help text with its defaults, and completion are derived from this description. ``rules`` contains
-/// the rules that involve several options.
+/// The parser, the help text and completion use this description. ``rules`` contains rules about combinations of
+/// options.
 protocol CommandOptions: Sendable {
   init()
   var shared: SharedOptions { get set }
@@ -46,7 +46,7 @@ extension CommandOptions {
 
 struct Option<Root: CommandOptions>: Sendable {
   var spec: OptionSpec
-  /// Stores the value; an option without a value receives an empty string.
+  /// Stores the value, which is an empty string for an option without a value.
   let take: @Sendable (String, inout Root) throws -> Void
 
   init(_ name: String, short: String? = nil, _ path: Property<Root, Bool>, _ summary: String) {
@@ -57,8 +57,8 @@ struct Option<Root: CommandOptions>: Sendable {
   /// Creates an option with a value.
   ///
   /// - Parameters:
-  ///   - placeholder: the name that help shows for the value, if the format has none.
-  ///   - standard: the default in help, if it differs from the property's initial value.
+  ///   - placeholder: the name of the value in help, if the format has none.
+  ///   - standard: the default shown in help, if it is not the property's initial value.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String, standard: String? = nil
@@ -69,7 +69,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates a repeatable option; its values are collected in a list.
+  /// Creates an option that may be repeated, with the values in an array.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String
@@ -80,8 +80,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// Creates an option with its own reader. An `OptionError` concerns the value; any other error concerns the whole
-  /// command line.
+  /// Creates an option whose value `read` parses. An `OptionError` is about the value, and any other error is about the
+  /// whole command line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -109,12 +109,12 @@ struct Option<Root: CommandOptions>: Sendable {
   }
 }
 
-/// An operand: one or more words that are neither options nor option values.
+/// One or more words that are neither options nor values of options.
 struct Operand<Root: CommandOptions>: Sendable {
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// Creates a required operand. Completion offers `offered` or, if that is nil, the format's own words.
+  /// Creates a required operand. Completion offers `offered`, or the words of the format if `offered` is nil.
   init<Value>(
     _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
   ) {
@@ -133,7 +133,7 @@ struct Operand<Root: CommandOptions>: Sendable {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Creates operands with their own reader. An `OptionError` concerns the word; any other error concerns the whole
+  /// Creates operands that `read` parses. An `OptionError` is about the word, and any other error is about the whole
   /// command line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
@@ -145,7 +145,7 @@ struct Operand<Root: CommandOptions>: Sendable {
 }
 
 enum OptionRule: Sendable {
-  /// At most one of these options may be given; `because` gives the reason.
+  /// The user may give at most one of these options, for the given reason.
   case exclusive([String], because: String? = nil)
   case needs(String, String)
 
@@ -156,7 +156,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns what is wrong with a command line; nil if the command line is valid.
+  /// Returns a description of what is wrong with a command line, or nil if it is valid.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -170,7 +170,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The only accepted words; empty if other words are accepted too.
+  /// The accepted words, or an empty array if other words are accepted, too.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

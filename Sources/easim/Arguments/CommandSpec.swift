@@ -1,7 +1,7 @@
-/// One entry in the table of easim's commands, which the parser, `--help` and completion all use.
+/// An entry in the table of easim's commands, which the parser, `--help` and completion use.
 ///
-/// Options and details are computed only when needed. Computing options and details for all commands would take longer
-/// than most commands run, because some options list the names of profiles, faults and control methods.
+/// Options and details are computed only when needed: doing so for all commands would take longer than most commands
+/// run, because some options list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   let name: String
   let summary: String
@@ -10,7 +10,7 @@ struct CommandSpec: Sendable {
   var operands: [OperandSpec] { optionsType.operandSpecs }
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
   var flaws: [String] { optionsType.flaws }
-  /// Parses the words and runs the command; returns nil if the words ask for help.
+  /// Parses the words and runs the command, or returns nil if the words ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
   private let makeDetails: @Sendable () -> String
@@ -36,14 +36,14 @@ struct CommandSpec: Sendable {
 struct OptionSpec: Sendable {
   let name: String
   var short: String?
-  /// The value's placeholder in `--help`; nil if the option takes no value.
+  /// The placeholder for the value in `--help`, or nil if the option takes no value.
   var value: String?
   var summary: String
   var standard: String?
-  /// The accepted values for completion; empty if other values are accepted too.
+  /// The values that completion offers; empty if the option accepts other values, too.
   var choices: [String] = []
   var isRepeatable = false
-  /// The heading above the option in help; nil means the same heading as the previous option.
+  /// The heading above the option in help, or nil for the heading of the previous option.
   var group: String?
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
@@ -53,6 +53,6 @@ struct OperandSpec: Sendable {
   /// The placeholder in the usage line, such as "PROFILE…" or "[ADDR]".
   let placeholder: String
   let count: ClosedRange<Int>
-  /// The accepted words; empty if any word is accepted.
+  /// The words that the operand accepts; empty if it accepts any word.
   var choices: [String] = []
 }

@@ -5,7 +5,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command sends to accessories, and which of their data it saves: `--device-profile` and `--save-files`.
+/// What a host command sends to accessories, and which data from them it saves: `--device-profile` and `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
@@ -30,10 +30,10 @@ struct HostConduct: Sendable {
     return bytes
   }
 
-  /// The maximum size of artwork, because an accessory receives all of it at once.
+  /// The maximum size of artwork. It is limited because an accessory receives all of it at once.
   private static let artworkLimit = 1 << 20
 
-  /// Returns the function that stores received files; nil unless the options request it.
+  /// Returns the function that stores received files, or nil if the options do not request it.
   func keeper(_ console: Console) throws -> FileTransfers.Keeper {
     guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
     let files = try SavedFiles(in: folder)
@@ -48,9 +48,9 @@ struct HostConduct: Sendable {
   }
 }
 
-/// The folder of `--save-files`. easim chooses the file names and never overwrites an existing file.
+/// The folder given by `--save-files`. easim chooses the file names and never overwrites an existing file.
 final class SavedFiles {
-  /// The maximum number of files in one run, because the peer decides how many files arrive.
+  /// The maximum number of files in a run. It is limited because the peer decides how many files to send.
   static let countLimit = 1_000
   static let byteLimit = 1 << 30
 
@@ -68,7 +68,7 @@ final class SavedFiles {
     try PatientFile.makeFolder(folder, named: "--save-files \(folder)")
   }
 
-  /// Writes a file completely or not at all, and returns its path.
+  /// Writes a file completely or not at all, and returns the path.
   func save(_ contents: [UInt8]) throws(SavingError) -> String {
     guard count < countLimit, bytes + contents.count <= byteLimit else { throw .limit }
     do throws(SystemError) {

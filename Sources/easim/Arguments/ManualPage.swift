@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// easim's manual pages in roff format, generated from the command table: easim(1), easim-run(1) and others.
+/// Generates manual pages in roff format from the command table: easim(1), easim-run(1) and others.
 enum ManualPage {
   static func overview(_ commands: [CommandSpec]) -> String {
     """
@@ -44,7 +44,7 @@ enum ManualPage {
       """
   }
 
-  /// Returns the title and the line that `apropos` searches.
+  /// Returns the title and the summary that `apropos` searches.
   private static func head(_ name: String, _ summary: String) -> String {
     """
     .TH \(escaped(name.uppercased())) 1 "\(Version.date ?? "")" "easim \(Version.current)" "easim"
@@ -61,7 +61,7 @@ enum ManualPage {
     return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
-  /// Joins the lines of each paragraph; text that is indented or laid out in columns stays unchanged.
+  /// Joins the lines of each paragraph, but keeps text that is indented or in columns.
   private static func paragraphs(_ text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.split(separator: "").map { paragraph in
@@ -74,12 +74,12 @@ enum ManualPage {
     ".nf\n\(lines.map(line).joined(separator: "\n"))\n.fi"
   }
 
-  /// Escapes a line of text, so that roff does not interpret it as a request.
+  /// Escapes a line so that roff does not interpret it as a request.
   private static func line(_ text: String) -> String {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Escapes text so that roff shows it unchanged: dashes can be copied, and quotes stay as they are.
+  /// Escapes text so that roff shows quotes unchanged and dashes that can be copied.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

@@ -11,7 +11,7 @@ struct SharedOptions: Sendable {
   var timeout = Duration.seconds(10)
   /// The path of `--transcript`; `-` means stderr.
   var transcript: String?
-  /// How many bytes of each payload the transcript shows: `--bytes`.
+  /// How many bytes of each payload the transcript shows, as given by `--bytes`.
   var transcriptBytes: Int?
   /// The path of `--capture`; `-` means stdout.
   var capture: String?
@@ -28,7 +28,7 @@ struct SharedOptions: Sendable {
   var allowsEmpty = false
   var reports: [String] = []
   var baseline: String?
-  /// The value of `--tolerance`: 0.1 means 10%.
+  /// The value of `--tolerance` as a fraction: 0.1 for 10%.
   var tolerated = 0.1
   var protocolName: String?
   var infoPlist: String?
@@ -121,7 +121,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// If `--shard` is missing, ``RunOutput`` chooses the shard.
+  /// Without `--shard`, ``RunOutput`` chooses the shard.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)
@@ -193,7 +193,7 @@ extension Option {
     ).standard(nil)
   }
 
-  /// How long a command that compares bytes watches for unexpected extra bytes.
+  /// The option for how long a command watches for unexpected extra bytes.
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
@@ -256,8 +256,7 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// Creates an error about an option's value. The message begins with the value and states the columns of the
-  /// mistakes.
+  /// Creates an error about the value of an option, which shows the value and the columns of its mistakes.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

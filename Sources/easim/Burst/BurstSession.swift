@@ -6,7 +6,7 @@ import AccessoryRuns
 import AccessorySessions
 import LinuxIO
 
-/// One run of `easim burst`: a device for each address, the load test across all devices, and the progress display.
+/// A run of `easim burst`, with a device for each address, a load test across all devices, and a progress display.
 final class BurstSession {
   private let plan: BurstPlan
   private let output: RunOutput<BurstReport>
@@ -34,7 +34,7 @@ final class BurstSession {
     runner = BurstRunner(plan, on: runtime.loop, report: show)
     let cables = CableOptions(shared, on: runtime.loop, report: show)
     for address in addresses {
-      // Each device needs its own random numbers, so that devices choose different connection IDs.
+      // Separate random numbers for each device give devices different connection IDs.
       _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
@@ -49,7 +49,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects; all other events are covered by the report. With `--json`, prints every event.
+  /// Prints connects and disconnects, because the report covers all other events. With `--json`, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -63,7 +63,7 @@ final class BurstSession {
 
   func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
     guard case .tcp(let host, let port) = address else { return }
-    // Metrics need no token, because Prometheus runs as a different user.
+    // Metrics require no token, because Prometheus runs as a different user.
     var options = TransportOptions()
     (options.allowsRemote, options.allowsOtherUsers) = (shared.allowsRemote, true)
     let door = try HTTPDoor(
@@ -73,7 +73,7 @@ final class BurstSession {
     console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
-  /// Begins at a time of day, provided that all sessions are open by then.
+  /// Makes the bursts begin at `time`, or later if not all sessions are open by then.
   func begin(at time: StartTime) throws {
     let clock = MachineClock(runtime.loop.now)
     let planned = time.microseconds(now: clock.microseconds)
@@ -149,7 +149,7 @@ final class BurstSession {
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     var report = report
     output.compare(&report)
-    // A run that reached no accessory measured nothing, and must not overwrite the last good report.
+    // A run that reached no accessory must not overwrite the last good report.
     if report.begun > 0 { output.write(report) }
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
@@ -174,7 +174,7 @@ final class BurstSession {
     return missing?.text ?? report.ending
   }
 
-  /// The exit code and message for an accessory that never became ready; nil if the run ended for another reason.
+  /// The exit code and message if an accessory was never ready, or nil if the run ended for another reason.
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }
@@ -195,7 +195,7 @@ final class BurstSession {
 }
 
 extension BurstProgress {
-  /// Returns a line such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
+  /// Returns a line, such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""

@@ -3,13 +3,12 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// A reading of this machine's clock and its estimated error, taken at the same moment as one of the loop's clock.
+/// A simultaneous reading of this machine's clock, its estimated error, and the loop's clock.
 struct MachineClock {
   private let instant: Instant
-  /// Microseconds since 1970.
+  /// The time in microseconds since 1970.
   let microseconds: Int
-  /// The maximum error in microseconds, as the kernel estimates it from its time source; nil if the clock is not
-  /// synchronized.
+  /// The maximum error in microseconds that the kernel reports, or nil if the clock is not synchronized.
   let error: Int?
 
   init(_ instant: Instant) {
@@ -47,7 +46,7 @@ extension BurstReport.Making {
     return made
   }
 
-  /// Returns a field of `utsname` as text; the field ends with a zero byte.
+  /// Returns a field of `utsname`, which ends at a zero byte, as text.
   private static func text<Field>(_ field: inout Field) -> String {
     withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }

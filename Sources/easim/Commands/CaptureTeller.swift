@@ -4,19 +4,19 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// Prints a capture packet by packet while reading the capture, or prints a summary of its links and sessions.
+/// Prints a capture, packet by packet as it is read, or prints a summary of its links and sessions.
 final class CaptureTeller {
   struct Wish {
     var isVerbose = false
     var wantsStatistics = false
     var checks = false
-    /// A folder for the bytes of sessions, or `-` to print them as lines of hex.
+    /// The folder in which to write the bytes of sessions, or `-` to print the bytes as lines of hex.
     var sessions: String?
 
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The size at which buffered lines are printed. The buffer is also printed before more input is read.
+  /// The number of buffered bytes at which lines are printed. They are also printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -85,7 +85,7 @@ final class CaptureTeller {
       return lines.forEach(print)
     }
     switch entry.event {
-    // Problems that concern the whole file are always shown.
+    // Problems that concern the whole file are always printed.
     case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
     default: break
     }
@@ -139,7 +139,7 @@ final class CaptureTeller {
     if console.isJSON {
       console.out(["v": 1, "event": "result", "passed": passed, "text": summary.text + found])
     } else if !console.hasNoReader {
-      // If the process that reads stdout has exited, decoding was cut short.
+      // If the process that reads stdout has exited, decoding stopped early.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")
@@ -148,9 +148,9 @@ final class CaptureTeller {
   }
 }
 
-/// A folder with two files, one for each direction, for every session in a capture.
+/// A folder with two files for each session in a capture, one for each direction.
 private final class SessionFiles {
-  /// The number of files is limited, so that a capture cannot exhaust the file descriptors.
+  /// The maximum number of files, so that a capture cannot use up all file descriptors.
   private static let mostFiles = 512
 
   private let folder: String

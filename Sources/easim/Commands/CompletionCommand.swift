@@ -22,7 +22,7 @@ extension CommandSpec {
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// The shells that have a script, and the list of commands, which packages need.
+  /// The output: the script for a shell, or the list of commands for packages.
   enum Subject: String, CaseIterable { case bash, zsh, fish, commands }
 
   var subject = Subject.bash

@@ -1,15 +1,15 @@
 import AccessoryCables
 import AccessoryCore
 
-/// What can be typed at the cursor: words, files, or both. The scripts for bash, zsh and fish ask for this with the hidden
-/// `easim completion offer`, so that all shells offer exactly the words that the parser accepts.
+/// The words and files that the user can type at the cursor. The scripts for bash, zsh and fish call the hidden command
+/// `easim completion offer`, so that every shell offers exactly the words that the parser accepts.
 struct CompletionOffers {
   private(set) var words: [(name: String, summary: String)] = []
-  /// The end that the names of files must have; nil if files are not offered.
+  /// The suffix of the file names to offer, or nil to offer no files.
   private(set) var files: String?
 
   /// - Parameters:
-  ///   - typed: the words before the cursor's, without `easim`.
+  ///   - typed: the words after `easim` and before the cursor's word.
   ///   - word: the beginning of the word at the cursor.
   init(after typed: [String], at word: String) {
     guard let name = typed.first else {
@@ -28,12 +28,12 @@ struct CompletionOffers {
     } else if let operand = command.operands.dropFirst(typed.count > 1 ? 1 : 0).first ?? command.operands.first {
       offer(operand.placeholder, operand.choices)
     }
-    // Such a name would be taken for an option.
+    // The parser would mistake such a name for an option.
     if !isPlain { words.removeAll { $0.name.hasPrefix("-") } }
   }
 
-  /// Derives what to offer from the value's placeholder in help: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an
-  /// address, `COMMAND` a command. Lower-case words separated by bars are themselves the choices.
+  /// Derives suggestions from the value's placeholder in help: `FILE` is a file, `PROFILE` the name of a profile,
+  /// `ADDR` an address, `COMMAND` a command. Lower-case words separated by bars are suggestions themselves.
   private mutating func offer(_ placeholder: String, _ choices: [String]) {
     let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
     var names = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
@@ -52,8 +52,8 @@ struct CompletionOffers {
     words = names.map { ($0, "") }
   }
 
-  /// Prints whether files are offered, then each word and its summary behind a tab. A zero byte follows each of them,
-  /// because a name may contain a newline.
+  /// Prints whether to offer files, followed by the words, each with a tab and its summary. Each part ends with a zero
+  /// byte, because a name may contain a newline.
   func tell(_ console: Console) {
     let head = files.map { "files\($0)" } ?? "words"
     for entry in [head] + words.map({ "\($0.name)\t\($0.summary)" }) { console.out(entry, ending: "\0") }

@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // The result is saved before unplugging; if the accessory never offered a protocol, none is shown.
+    // Saves the result before unplugging. It has no protocols if the accessory never offered any.
     seen = onlooker.seen
   }
   if let seen {
@@ -79,7 +79,7 @@ private final class Onlooker: AppHandler {
 }
 
 extension PublishedAccessory {
-  /// Formats the accessory as Apple's frameworks print it.
+  /// Formats the accessory the way Apple's frameworks print it.
   fileprivate func dump(_ layout: AccessoryDescription.Generation, address: UInt64) -> String {
     var identity = Profile.Identity(
       name: name.printable, manufacturer: manufacturer.printable, modelNumber: modelNumber.printable,
@@ -95,7 +95,7 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// Formats the accessory as a line of JSON: a `connect` event with all known properties.
+  /// Formats the accessory as a line of JSON: a `connect` event with every known property.
   fileprivate func listing(at time: Instant) -> String {
     let accessory: JSONObject = [
       "name": name, "serial": serialNumber, "protocols": protocols, "connectionID": connectionID,

@@ -53,7 +53,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
   if console.isJSON {
     for accessory in found { console.out(accessory.listing) }
   } else {
-    // The accessories of each medium have their own columns.
+    // Each medium has different columns.
     for kind in Address.Kind.allCases {
       for line in TextTable.lines(AccessoryList.rows(found.filter { $0.address.kind == kind })) {
         console.out(String(line.dropFirst(2)))

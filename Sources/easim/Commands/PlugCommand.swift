@@ -44,7 +44,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Remote servers are refused unless allowed, because this kernel accepts every device that the server describes.
+  // Remote servers need permission, because this kernel accepts every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -78,8 +78,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// Creates the trust rules that follow from the options. On this machine, only servers run by root or by the user who
-  /// called sudo are trusted, unless an option allows others.
+  /// Creates the rules for trusting servers on this machine. By default, only servers run by root or by the user who
+  /// called sudo are trusted.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
@@ -90,7 +90,7 @@ extension PlugRules {
 }
 
 extension TrustedUsers {
-  /// Decides whether to trust a server on this machine; `--allow-remote` covers other machines.
+  /// Decides whether to trust a server on this machine; `--allow-remote` applies to other machines.
   fileprivate func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
     let trusted = names("or")
     switch peer {

@@ -66,7 +66,7 @@ private func list(_ console: Console) throws -> ExitCode {
   let names = Profiles.library.names
   let width = names.map(\.name.count).max() ?? 0
   for (name, isUsers) in names {
-    // A user's invalid profile is listed with its first error instead of being omitted.
+    // Lists a user's invalid profile with its first error instead of omitting it.
     var summary: String
     do { summary = try Profiles.library.profile(name).summary } catch {
       summary = "cannot be used: \(error.problems[0])"
@@ -99,7 +99,7 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a file; with `--json`, prints one line with its name, its text, and its contents as JSON.
+  /// Prints a file, or with `--json` a line with its name, its text, and its contents as JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
@@ -170,7 +170,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// Reads a capture. Returns nil if the file is not a capture; the file may then be text from a log.
+/// Reads a capture, or returns nil if the file is not a capture but possibly text from a log.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }

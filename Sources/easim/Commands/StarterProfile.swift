@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// The commented profile that `easim profile new NAME --behavior B` prints as a starting point.
+/// The commented profile that `easim profile new NAME --behavior B` prints.
 enum StarterProfile {
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """

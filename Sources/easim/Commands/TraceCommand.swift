@@ -68,14 +68,14 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// A trace that is built from a capture's entries.
+/// A trace built from the entries of a capture.
 private struct TracedCapture {
   private let recorder: TraceRecorder
   private var witnesses: [Int: any CableWitness] = [:]
 
   init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
-  /// Adds an entry. The recording machine is the device, so bytes that it received came from the accessory.
+  /// Adds an entry. The machine that recorded it is the device, so bytes that it received came from the accessory.
   mutating func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

@@ -7,7 +7,7 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// The checks of `easim doctor`. Each check performs the real operation and then undoes it.
+/// The checks of `easim doctor`. Each check performs the actual operation and then undoes it.
 enum Machine {
   static func examine() -> [Examination] {
     [
@@ -178,8 +178,8 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       return .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // A USB Bluetooth adapter without an interface needs its driver; without an adapter, loading the driver does no
-      // harm.
+      // A USB Bluetooth adapter without an interface needs its driver. Loading the driver does no harm without an
+      // adapter.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       return .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }
@@ -193,7 +193,7 @@ enum Machine {
 
   // MARK: USB device port
 
-  // Most machines have no USB device port, so a missing port is only a limitation.
+  // A missing port is only a limitation, because most machines have no USB device port.
 
   private static var devicePort: Examination.Finding {
     let names = GadgetSystem().controllerNames

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// The logic of EADemo without its screen: it tracks accessories and sessions, decides what commands do, and reports
-/// events as lines. On a terminal, ``EADemoScreen`` draws the lines; otherwise they are printed.
+/// EADemo without its screen: tracks accessories and sessions, carries out commands, and reports events as lines, which
+/// ``EADemoScreen`` draws on a terminal and which are otherwise printed.
 ///
-/// Any number of sessions may be open; commands apply to the current one. While a command is `waiting`, only commands
-/// that end the wait are accepted; the waiting command fails at its deadline.
+/// Any number of sessions may be open, and commands apply to the current one. While a command is `waiting`, EADemo
+/// accepts only commands that end the wait. A waiting command fails at its deadline.
 ///
-/// Invariants: a session's bytes are counted from its opening to its end, and the first failure decides the exit code.
+/// Invariants: byte counts cover a session from its opening to its end, and the first failure determines the exit code.
 struct EADemoApp: Equatable {
   private struct Repetition: Equatable {
     let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct EADemoApp: Equatable {
 
   static let mostSessions = 100
 
-  /// Where easim looks for accessories, for use in messages.
+  /// The place where easim looks for accessories, for messages.
   let place: String
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
@@ -55,8 +55,8 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns true if a command is accepted now; while another command waits, only commands that end the wait are
-  /// accepted.
+  /// Returns whether EADemo accepts the command now. While another command waits, it accepts only commands that end the
+  /// wait.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
@@ -80,7 +80,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // Control messages are sent by the device, not by the app; see `EADemoDriver`.
+    // `EADemoDriver` handles control messages, because the device sends them, not the app.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -173,7 +173,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// Returns the session's name for use in lines: the session's number, once there have been several sessions.
+  /// Returns a name for the session, which includes its number if more than one session has been opened.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
@@ -187,7 +187,7 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// Handles the result of writing a file; `failure` is nil if writing succeeded.
+  /// Handles the result of writing a file; `failure` is nil if the file was written.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [say("\(count.counted("byte")) saved to \(path)")]
@@ -395,14 +395,14 @@ struct EADemoApp: Equatable {
 
 extension EADemoApp {
   enum Waiting: Equatable {
-    /// The app waits for a protocol to appear, so that it can open a session.
+    /// Waiting for a protocol, in order to open a session.
     case opening(protocolName: String?, number: Int?)
     case sending(Int)
     case pausing
-    /// The app waits for a reply.
+    /// Waiting for a reply.
     case reading(ReplyCollector, ReplyRule)
     case closing
-    /// The app waits for the condition of a script's `wait` command.
+    /// Waiting for the condition of a script's `wait` command.
     case asked(EADemoWait)
   }
 
@@ -411,7 +411,7 @@ extension EADemoApp {
     case disappeared(PublishedAccessory)
     case opened(PublishedAccessory, protocolName: String)
     case refused(String)
-    /// The session in which bytes were sent; nil means the current session.
+    /// Sends bytes in a session, or in the current session if `session` is nil.
     case sent(Int, session: Int? = nil)
     case received([UInt8], session: Int? = nil)
     case ended(String, session: Int? = nil)

@@ -4,18 +4,18 @@ import AccessoryHost
 import AccessoryProfiles
 import IAP2
 
-/// A console command: a key on EADemo's screen, or a line from a pipe.
+/// A command for EADemo, from a key on its screen or from a line of a pipe.
 enum EADemoCommand: Equatable {
   case list
   case show(Int)
-  /// Opens a session. Without a name, the accessory's only protocol is used; without a number, the only accessory that
-  /// offers the protocol.
+  /// Opens a session, by default with the accessory's only protocol and with the only accessory that offers the
+  /// protocol.
   case open(protocolName: String?, number: Int?)
   case send([UInt8])
-  /// Sends the given bytes the given number of times, at the given interval.
+  /// Sends the bytes the given number of times, at the given interval.
   case again(Int, every: Duration, [UInt8])
   case stop
-  /// Prints received bytes up to this extent; without an extent, waits until the session is quiet.
+  /// Prints the received bytes up to this extent, or until the session is quiet if there is no extent.
   case read(ReplyRule.Extent?)
   case expect(ReplyRule)
   case save(String)
@@ -24,7 +24,7 @@ enum EADemoCommand: Equatable {
   case unplug
   case counters
   case wait(EADemoWait)
-  /// Sends a control message, or changes the device's answer.
+  /// Sends a control message, or changes how the device answers one.
   case message(MessageID, [MessageRule.Element])
   case close
   case background
@@ -34,15 +34,16 @@ enum EADemoCommand: Equatable {
 }
 
 enum EADemoWait: Equatable {
-  /// An accessory that offers protocols has connected.
+  /// An accessory with protocols has connected.
   case connect
   case disconnect
-  /// The session has received at least this many bytes in total.
+  /// The session has received at least this many bytes.
   case received(Int)
 }
 
 extension EADemoCommand {
-  /// The commands and descriptions that `help` prints; `plain` is the command when typed without arguments.
+  /// The commands with descriptions, as `help` prints them; `plain` is the command if the user types it without
+  /// arguments.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),
@@ -70,7 +71,7 @@ extension EADemoCommand {
     ("quit", "quit; the end of input also quits", .quit),
   ]
 
-  /// Parses a line; nil if it is empty or a comment.
+  /// Parses a line, or returns nil if it is empty or a comment.
   init?(line: String) throws(UsageError) {
     let text = Self.trimmed(line)
     if text.isEmpty || text.hasPrefix("#") { return nil }
@@ -78,7 +79,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // Everything after the single blank belongs to the text, including trailing blanks.
+      // The text starts after a single blank and includes trailing blanks.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw UsageError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
@@ -117,7 +118,7 @@ extension EADemoCommand {
 
   static func escaped(_ text: String) throws(UsageError) -> EADemoCommand { .send(try EscapedText.bytes(text)) }
 
-  /// Parses `N [every TIME]`, which applies to `bytes` or to the command that follows.
+  /// Parses `N [every TIME]`, which applies to `bytes` or to the following command.
   static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(UsageError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end: a screen or a pipe.
+/// Carries out the decisions of ``EADemoApp`` through an app on a device, and updates the front end.
 final class EADemoDriver: AppHandler {
   private(set) var app: EADemoApp
   private(set) var isOver = false
@@ -13,7 +13,7 @@ final class EADemoDriver: AppHandler {
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether bytes are being written; the loop that writes them also writes bytes that are added while it runs.
+    /// Whether a loop is writing bytes. That loop also writes bytes that are added while it runs.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 
@@ -44,7 +44,7 @@ final class EADemoDriver: AppHandler {
 
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
-    // Control messages are sent by the device, not by the app.
+    // The device sends control messages, not the app.
     let count = device.say(id, parameters)
     execute([
       .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
@@ -135,7 +135,7 @@ final class EADemoDriver: AppHandler {
       if !bytes.isEmpty { handle(.received(bytes, session: number)) }
     case .writable: flush(number)
     case .ended(let end):
-      // This code is called by the session, so the session must not be released yet.
+      // Keeps the session alive, because it is the caller of this code.
       if let open = sessions.removeValue(forKey: number) {
         loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
       }

@@ -3,9 +3,9 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// The front end of EADemo, which shows lines to the user and takes commands.
+/// A front end of EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
-  /// Whether the commands come from a script, so that the exit code shows whether the commands succeeded.
+  /// Whether the commands come from a script, so that the exit code tells whether they succeeded.
   var isScripted: Bool { get }
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
   func tell(_ event: TimelineEvent)
@@ -13,7 +13,7 @@ protocol EADemoFront: AnyObject {
 }
 
 extension TimelineEvent {
-  /// The message for an event that concerns the device rather than the app; nil for all other events.
+  /// The message for an event that concerns the device rather than the app, or nil for other events.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
@@ -22,7 +22,7 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
-    // The refusal was already shown when authentication failed.
+    // The failed authentication has already been shown.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
@@ -33,7 +33,7 @@ extension TimelineEvent {
   }
 }
 
-/// The front end for a pipe: each input line is a command, and each command prints one or more lines.
+/// The front end for a pipe, in which each input line is a command that prints one or more lines.
 final class EADemoPipeFront: EADemoFront {
   let isScripted = true
   private let console: Console
@@ -58,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line once no command is waiting. The request is deferred to a later turn of the event loop,
-  /// because the current command has not returned yet.
+  /// Requests the next line once no command is waiting. It does so in a later turn of the event loop, because the
+  /// current command has not returned yet.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -123,7 +123,7 @@ final class EADemoScreenFront: EADemoFront {
   }
 
   private func press(_ key: Key, _ driver: EADemoDriver) {
-    // Ctrl-D, or the loss of the terminal, quits like the end of a pipe.
+    // Ctrl-D or a lost terminal quits, like the end of a pipe.
     let command = key == .control("d") ? .quit : screen.press(key, driver.app)
     guard let command else { return }
     if driver.app.mayPerform(command) {

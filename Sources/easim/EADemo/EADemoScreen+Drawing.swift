@@ -77,9 +77,10 @@ extension EADemoScreen {
     return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
   }
 
-  /// Shows received bytes as hex and ASCII side by side: the most recent rows, or those that the user has scrolled to.
+  /// Shows received bytes as hex and ASCII side by side, either the most recent rows or those to which the user
+  /// scrolled.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
-    // Each row has a two-column indent, three hex columns and one ASCII column for each byte, and a separator.
+    // A row has an indent of two columns, three hex columns and one ASCII column per byte, and a separator.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
     let lastRow = max(0, received.count - 1) / wide
     let firstRow = (received.first + wide - 1) / wide
@@ -123,7 +124,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Returns items separated by three spaces, wrapped to as many lines as needed.
+  /// Returns items separated by three spaces, on as many lines as needed.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -136,7 +137,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// Returns text wrapped to `width` columns, with all lines but the first indented.
+  /// Returns text wrapped to `width` columns, with every line but the first indented.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]

@@ -1,6 +1,7 @@
 import AccessoryHost
 
-/// EADemo's three screens, operated by keys: the list of accessories, an accessory with its protocols, and the session.
+/// EADemo's three screens, which the user controls with keys: the list of accessories, an accessory with its protocols,
+/// and the session.
 ///
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session
@@ -8,12 +9,12 @@ import AccessoryHost
 ///       └──────────────── the accessory disconnects ───────────────────┘
 /// ```
 ///
-/// A key either becomes a command of ``EADemoApp`` or changes the view; everything else is derived from ``EADemoApp``.
-/// Several sessions stay open while the other pages are shown; tab switches between them.
+/// A key is a command for ``EADemoApp`` or changes the view; everything else comes from ``EADemoApp``. Sessions stay
+/// open while another screen is shown, and tab switches between sessions.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
-    /// The page for the accessory with this connection ID.
+    /// The screen for the accessory with this connection ID.
     case accessory(Int)
     case session
   }
@@ -22,15 +23,15 @@ struct EADemoScreen: Equatable {
     enum Kind: Equatable {
       case string
       case hex
-      /// How many times and at what interval to resend the last bytes, such as `10 every 100ms`.
+      /// How often, and at what interval, to resend the last bytes, such as `10 every 100ms`.
       case again
-      /// The path of the file to save all received bytes in.
+      /// The file in which to save all received bytes.
       case save
     }
 
     var kind: Kind
     var text = ""
-    /// Which earlier text is recalled, counted from the latest; nil for none.
+    /// The number of an earlier text that the user recalled, counted from the latest, or nil if there is none.
     var past: Int?
   }
 
@@ -41,7 +42,7 @@ struct EADemoScreen: Equatable {
   private(set) var prompt: Prompt?
   private(set) var choice = 0
   private(set) var news: [EADemoApp.Line] = []
-  /// How many rows of received bytes are scrolled out of view below the screen.
+  /// The number of rows of received bytes below the visible ones.
   private(set) var scroll = 0
   private var history: [Prompt] = []
   private var lastSent: [UInt8]?
@@ -93,7 +94,7 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  /// Recalls an earlier or later text that the user entered at the same kind of prompt.
+  /// Recalls an earlier or later text that the user entered at a prompt of the same kind.
   private mutating func recall(_ step: Int) {
     guard var typing = prompt else { return }
     let past = Array(history.filter { $0.kind == typing.kind }.reversed())
@@ -166,7 +167,7 @@ struct EADemoScreen: Equatable {
     if news.count > Self.newsLimit { news.removeFirst() }
   }
 
-  /// Updates the view after the app has changed: EADemo returns to its first screen when the accessory disconnects, and
+  /// Updates the view after a change in the app. EADemo returns to the first screen when the accessory disconnects, and
   /// to the accessory's screen when only the session ends.
   mutating func follow(_ app: EADemoApp) {
     if let session = app.session {

@@ -1,17 +1,17 @@
 import AccessoryCore
 import AccessoryHost
 
-/// One of EADemo's open sessions: its counters, received bytes and expected bytes.
+/// An open session in EADemo, with its counters, received bytes and expected bytes.
 struct EADemoSession: Equatable {
-  /// The session's number; the first opened session has the number 1.
+  /// The session's number, counted from 1.
   let number: Int
   let connectionID: Int
   let protocolName: String
   private(set) var asked = 0
   private(set) var sent = 0
-  /// The received bytes; if there are more than ``ReceivedBytes/limit``, only the most recent ones.
+  /// The received bytes, of which only the most recent ``ReceivedBytes/limit`` are kept.
   private(set) var received = ReceivedBytes()
-  /// How many of the received bytes were printed by `read` or consumed by `expect`.
+  /// The number of received bytes that `read` has printed or `expect` has consumed.
   var readCount = 0
   private var checks: [EchoCheck] = []
 
@@ -19,7 +19,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// Expects the 10,000-byte pattern to be echoed `times` times, after everything that was sent earlier.
+  /// Expects the 10,000-byte pattern to be echoed `times` times, after everything sent earlier.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -27,7 +27,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Processes received bytes, and returns verdicts on patterns that are complete or wrong.
+  /// Processes received bytes, and returns a verdict on each pattern that is now complete or wrong.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)
@@ -41,15 +41,15 @@ struct EADemoSession: Equatable {
 }
 
 extension CountingPattern {
-  /// The number of bytes that EADemo's "Send 10K" sends.
+  /// The number of bytes in EADemo's "Send 10K".
   static let usual = 10_000
 }
 
 struct EchoCheck: Equatable {
   enum Verdict: Equatable {
-    /// The echo was correct; the value is its length in bytes.
+    /// The echo of the given length was correct.
     case same(Int)
-    /// The echo was wrong; the values are the offset of the first wrong byte, that byte, and the expected byte.
+    /// The echo was wrong: the offset of the first wrong byte, that byte, and the expected byte.
     case differs(at: Int, UInt8, expected: UInt8)
   }
 
@@ -89,7 +89,7 @@ extension EchoCheck.Verdict {
   }
 }
 
-/// The bytes that a session has received; beyond a limit, the oldest are dropped.
+/// The bytes that a session has received, without the oldest if there are too many.
 struct ReceivedBytes: Equatable {
   static let limit = 8 << 20
 
@@ -106,6 +106,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the kept bytes, starting at an index.
+  /// Returns the bytes that are kept, from an index on.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Reads stdin line by line, no faster than lines are requested. The parent process shares stdin, so stdin is not put
-/// into nonblocking mode; instead, each read waits until the loop reports input.
+/// Reads stdin line by line, no faster than the caller requests lines. The parent process shares stdin, so this class
+/// does not make stdin nonblocking but reads only when the loop reports input.
 final class LineInput: DescriptorHandler {
-  /// A longer line is split, and its remainder becomes the next line.
+  /// The maximum length of a line; the rest of a longer line becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void
@@ -13,14 +13,13 @@ final class LineInput: DescriptorHandler {
   private var isOver = false
   private var isWanted = false
 
-  /// Creates the input. Nothing is read before ``want()``. `onEvent` receives each line, then nil at the end of the
-  /// input.
+  /// Creates the input. `onEvent` receives each line requested by ``want()``, and nil at the end of the input.
   init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
     self.onEvent = onEvent
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
-  /// Requests one line or the end of input, which may be delivered before this function returns.
+  /// Requests a line or the end of the input, which may be delivered before the function returns.
   func want() {
     isWanted = true
     deliver()

@@ -85,13 +85,14 @@ struct ExtcapInterface {
 
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// Returns the cables offered by all running programs that use this local directory.
+  /// Returns the cables of all running programs that use this local directory.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
     return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
-  /// Connects to all running programs that use this local directory, and removes sockets of programs that have exited.
+  /// Connects to all running programs that use this local directory, and removes the sockets of programs that have
+  /// exited.
   static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
     local.sweep()
     return local.capturingProcesses.compactMap { process in
@@ -108,13 +109,13 @@ struct ExtcapInterface {
       found.append(
         ExtcapInterface(
           name: "easim-\(process)-\(id)", id: id,
-          // Braces end a value in Wireshark's list.
+          // A brace would end the value in Wireshark's list.
           display: title.printable.replacing("{", with: "(").replacing("}", with: ")"), socket: path))
     }
     return found
   }
 
-  /// Copies the capture until Wireshark or the recorded program closes the connection.
+  /// Copies the capture until Wireshark or the recorded program closes its end.
   func record(to path: String, _ console: Console) throws -> ExitCode {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }

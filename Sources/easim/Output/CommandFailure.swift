@@ -1,14 +1,14 @@
 enum ExitCode: Int32, CaseIterable {
-  /// Success: everything that was verified was correct.
+  /// Success: everything that the command verified was correct.
   case done = 0
   case checkFailed = 1
-  /// Usage error, invalid input, or output that could not be written.
+  /// Usage error, invalid input, or output that easim could not write.
   case usage = 2
   case unreachable = 3
   case timedOut = 4
   case gone = 5
-  /// The accessory was refused or unusable: authentication, identification or the SYN exchange failed, or it speaks
-  /// only iAP1.
+  /// The accessory was refused or is unusable: authentication, identification or the SYN exchange failed, or the
+  /// accessory supports only iAP1.
   case refused = 6
 
   var meaning: String {

@@ -6,20 +6,21 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// All of easim's output: results on stdout, progress and errors on stderr, transcripts in their files.
+/// Writes all of easim's output: results to stdout, progress and errors to stderr, and transcripts to files.
 ///
-/// A command that only prints writes directly, and blocks while the reader of its output is slow. A loop, however, must
-/// not block: after ``goLive(on:)``, each file has its own thread (``OutputLane``):
+/// A command without a loop writes directly, and blocks while the reader is slow. A loop must not block, so after
+/// ``goLive(on:)`` each file has a thread (``OutputLane``):
 ///
-/// - Lines for stdout and stderr wait in a bounded queue. When the queue is full, the oldest lines are dropped and
-///   replaced by a line that states how many were dropped.
-/// - Lines of a transcript are never dropped. While too many lines are waiting, the cables pause (``TranscriptFile``).
-/// - ``finish()`` writes everything that is waiting, within a time limit.
+/// - Lines for stdout and stderr wait in a bounded queue. If the queue is full, the oldest lines are dropped, and a
+///   line with their number replaces them.
+/// - Lines of a transcript are never dropped. Instead, cables pause while too many lines are waiting
+///   (``TranscriptFile``).
+/// - ``finish()`` writes all waiting lines within a time limit.
 final class Console {
-  /// How long ``finish()`` keeps waiting while no output is written, unless a signal has arrived.
+  /// How long ``finish()`` waits without progress before it gives up, unless a signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
-  /// The time limit of ``finish()`` after a signal, even if lines are still being written.
+  /// How long ``finish()`` may take after a signal, even if it makes progress.
   private static let timeAfterSignal = Duration.seconds(5)
 
   var isJSON: Bool {
@@ -27,11 +28,11 @@ final class Console {
     set { shared.isJSON.store(newValue, ordering: .relaxed) }
   }
   var showsMessages = true
-  /// Whether the reader of stdout has exited, as `head` does.
+  /// Whether the reader of stdout has exited, as `head` does after a few lines.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether all output to stdout and to files was written. If any output was lost, the exit code is not 0.
+  /// Whether all output to stdout and to files was written. If not, the exit code is not 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
-  /// The loop that must not block; nil before ``goLive(on:)``.
+  /// The loop that output must not block, or nil before ``goLive(on:)``.
   private(set) var loop: EpollLoop?
   private let colors: Bool
   private var lanes: [(file: FileIdentity, lane: OutputLane)] = []
@@ -47,10 +48,10 @@ final class Console {
     let complain = Locked<(@Sendable (String) -> Void)?>(nil)
 
     func failed(_ outlet: Outlet, _ code: Int32) {
-      // The reader exited on purpose and needs no more output.
+      // The reader needs no more output, because it exited on purpose.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
-        // Wakes the loop, which may be waiting for stdout's reader to exit.
+        // Wakes the loop in case it waits for the reader of stdout to exit.
         loop.withLock { $0 }?.execute {}
         return
       }
@@ -90,7 +91,7 @@ final class Console {
     }
   }
 
-  // Breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
+  // Breaks a retain cycle: the error handler retains the lane and outlet of stderr, which retain the handler.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
@@ -106,14 +107,14 @@ final class Console {
 
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
-  /// Prints the address of the live page; instructions are added if the reader is a terminal.
+  /// Prints the address of the live page, with instructions if the reader is a terminal.
   func outPageAddress(_ address: String) {
     out(address)
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// A line that stays below all other output if stderr is a terminal; nil for none. The line must not be wider than
-  /// the terminal.
+  /// The line that stays below all other output if stderr is a terminal, or nil for none. It must fit the terminal's
+  /// width.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }
@@ -124,7 +125,7 @@ final class Console {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Prints raw bytes of the result. Call this last, because it blocks until the reader has taken all bytes.
+  /// Prints raw bytes as the result. Call this last, because it blocks until the reader has taken all bytes.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
@@ -136,7 +137,7 @@ final class Console {
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
-  /// Prints a line on stderr without shortening it.
+  /// Prints a line on stderr in full.
   func errWhole(_ line: String) {
     stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
   }
@@ -148,7 +149,7 @@ final class Console {
     if let advice { err("       \(advice)") }
   }
 
-  /// Draws on the terminal that stderr or stdout is connected to. A newer drawing replaces one that is still waiting.
+  /// Draws on the terminal at stderr or stdout. A new drawing replaces one that is still waiting.
   func draw(_ text: String, onStdout: Bool = false) {
     let place = onStdout ? stdout : stderr
     place.lane.add(text, .frame, to: place.outlet, at: now)
@@ -158,7 +159,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event to the event handlers in ``witnesses`` without printing it.
+  /// Passes an event to the handlers in ``witnesses`` without printing it.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
@@ -191,11 +192,11 @@ final class Console {
 
   // MARK: Files
 
-  /// Sends later results to stderr too, because stdout carries a file.
+  /// Redirects results to stderr, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
-  /// Opens a queue for a file whose lines are never dropped. The queue stays open until the process exits. The file is
-  /// called `name` in error messages.
+  /// Opens a queue that never drops lines, for a file that error messages call `name`. The queue stays open until the
+  /// process exits.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
@@ -206,7 +207,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // No line is ever dropped here, so there is no gap to describe.
+    // This queue drops no lines, so it never describes a gap.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]
@@ -214,12 +215,12 @@ final class Console {
 
   private var keepers: [LineKeeper] = []
 
-  /// Pauses cables while a file that must be complete has too many unwritten lines.
+  /// Pauses cables while a file that must be complete has too many waiting lines.
   func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
     switch room {
     case .some: return
     case .full: break
-    // Lines are added even while the gate is closed, when cables are plugged in or unplugged.
+    // Even while the gate is closed, plugging and unplugging cables adds lines.
     case .tooFull: return giveUp(file)
     }
     guard gate.isOpen, let loop else { return }
@@ -228,7 +229,7 @@ final class Console {
     file.lane.whenThereIsRoom { loop.execute { bound.value.open() } }
   }
 
-  /// Stops writing to a file that is not being read, and reports any lost lines.
+  /// Stops writing to a file that is not being read, and reports lost lines.
   private func giveUp(_ keeper: LineKeeper) {
     guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
     lose(keeper.outlet.name, "it was not read")
@@ -238,7 +239,7 @@ final class Console {
 
   // MARK: Output with a loop
 
-  /// Makes sure that no later output blocks the caller.
+  /// Prevents all later output from blocking the caller.
   func goLive(on loop: EpollLoop) {
     self.loop = loop
     shared.loop.withLock { $0 = loop }
@@ -275,7 +276,7 @@ final class Console {
     }
   }
 
-  /// Waits until all output to stdout or stderr is written, so that the terminal can be used directly.
+  /// Waits until all output to stdout or stderr is written, after which the terminal can be used directly.
   func settle(errors: Bool = false, atMost limit: Duration) {
     let lane = errors ? stderr.lane : stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
@@ -292,7 +293,7 @@ struct LineKeeper {
   func add(_ bytes: [UInt8]) -> LineQueue.Room { lane.add(block: bytes, to: outlet) }
 }
 
-/// The device and inode numbers that identify a descriptor's file.
+/// The device and inode numbers, which identify the file behind a descriptor.
 private struct FileIdentity: Equatable {
   private let device: UInt
   private let number: UInt

@@ -1,12 +1,12 @@
 import AccessoryProfiles
 import Glibc
 
-/// Reads a whole file that the user named; `-` means stdin.
+/// Reads files that the user named; `-` means stdin.
 enum InputFile {
-  /// The maximum size; no profile, capture or payload is larger.
+  /// The maximum file size, which exceeds that of any profile, capture or payload.
   static let sizeLimit = 256 << 20
 
-  /// Reads a file of any size in parts, until `take` returns false.
+  /// Reads a file in parts, regardless of its size, until `take` returns false.
   static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
     let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
@@ -20,10 +20,10 @@ enum InputFile {
     }
   }
 
-  /// The time limit for reading a file other than stdin.
+  /// How long reading may take, except from stdin.
   private static let patience = Duration.seconds(60)
 
-  /// Reads a file; errors name `option` if the path came from an option. A stop signal ends the wait for a file; the
+  /// Reads a file; errors mention `option` if the path came from an option. A stop signal ends the wait for a file. The
   /// wait for stdin has no time limit.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let isStandard = path == "-" || path == "/dev/stdin"

@@ -9,21 +9,21 @@ enum Key: Equatable {
   case right
   case pageUp
   case pageDown
-  /// A control key; `c` means Ctrl-C.
+  /// A control key: `c` for Ctrl-C.
   case control(Character)
 }
 
-/// Recognizes keys in a terminal's input.
+/// Recognizes keys in the input from a terminal.
 ///
-/// The escape key and an arrow key's sequence begin with the same byte; only the next byte tells them apart. An escape
-/// byte at the end of the input is therefore held until ``finish()``, called a moment later, treats it as the escape
+/// The escape key sends the byte with which the sequence of an arrow key begins. An escape byte at the end of the input
+/// is therefore held. If no byte follows, a call to ``finish()`` shortly afterwards treats the held byte as the escape
 /// key. Unknown keys are dropped.
 struct KeyReader: Equatable {
-  /// No terminal sends a longer sequence for a key.
+  /// The length of the longest sequence that a terminal sends for a key.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 
-  /// Whether an escape byte is held until a timeout or another byte decides its meaning.
+  /// Whether an escape byte is held.
   var isHolding: Bool { !held.isEmpty }
 
   mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -38,13 +38,13 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats a held escape byte as the escape key, because no byte followed it.
+  /// Treats a held escape byte as the escape key.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// Returns the first key and its length in bytes; the key is nil if the bytes are unknown. Returns nil while more
+  /// Returns the first key and its length in bytes, with nil as the key if the bytes are unknown. Returns nil if more
   /// bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }
@@ -67,7 +67,7 @@ struct KeyReader: Equatable {
     return (text?.first.map(Key.character), length)
   }
 
-  /// Parses `ESC [ A`, with or without parameters, or `ESC O A`; a second escape byte turns the first one into a key.
+  /// Parses `ESC [ A`, with or without parameters, or `ESC O A`. After a second escape byte, the first one is a key.
   private func sequence() -> (Key?, Int)? {
     guard held.count >= 2 else { return nil }
     guard held[1] == UInt8(ascii: "[") || held[1] == UInt8(ascii: "O") else {

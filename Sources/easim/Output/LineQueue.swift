@@ -1,15 +1,15 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// A bounded queue of lines that are waiting to be written.
+/// A bounded queue of lines to write.
 ///
-/// A full queue treats its three kinds of entries differently:
+/// A full queue treats three kinds of entries differently:
 ///
-/// - `line`: the oldest lines are dropped and counted. The next ``take()`` returns the count, as a ``Gap``.
-/// - `kept`: never dropped. ``room`` tells the caller to stop adding for now.
-/// - `frame`: a drawing. A newer frame replaces one that is still waiting.
+/// - `line`: the oldest lines are dropped. The next ``take()`` returns their number as a ``Gap``.
+/// - `kept`: lines are never dropped. ``room`` tells the caller to stop adding lines for now.
+/// - `frame`: a newer drawing replaces one that is still waiting.
 ///
-/// This type has no lock and no thread; ``OutputLane`` adds them.
+/// This type is not thread-safe; ``OutputLane`` provides a lock and a thread.
 struct LineQueue {
   enum Kind {
     case line
@@ -17,7 +17,7 @@ struct LineQueue {
     case frame
   }
 
-  /// The bytes for one write call: complete entries for a single target.
+  /// The bytes of one write call: complete entries for a single target.
   struct Batch: Equatable {
     let target: Int
     var bytes: [UInt8]
@@ -30,7 +30,7 @@ struct LineQueue {
     var time: Instant
   }
 
-  /// How much room is left for kept lines.
+  /// How much room there is for kept lines.
   enum Room {
     case some
     /// The caller should stop adding lines.
@@ -44,15 +44,15 @@ struct LineQueue {
     case batch(Batch)
   }
 
-  /// PIPE_BUF: a pipe accepts a write of up to this size completely or not at all, so even a pipe that is no longer
-  /// read ends with a complete line.
+  /// PIPE_BUF. A pipe accepts a write of up to this size completely or not at all, so its last line is complete even if
+  /// the reader stops reading.
   static let batchLimit = 4_096
-  /// The maximum number of bytes in waiting lines. A single longer line is still accepted.
+  /// The maximum number of bytes in waiting lines, except that a single line may be longer.
   static let lineLimit = 4 << 20
-  /// The total size of kept lines, in bytes, at which the queue counts as full.
+  /// The number of bytes in kept lines at which the queue is full.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue counts as overfull. The multiple leaves room for lines that were
-  /// already being added when the queue became full.
+  /// The multiple of ``keptLimit`` at which the queue is too full, which leaves room for lines that were being added
+  /// when the queue became full.
   private static let tooMuch = 32
 
   private struct Entry {
@@ -148,7 +148,7 @@ struct LineQueue {
     return lines.popFirst()
   }
 
-  /// Removes all entries for a target, and returns the number of lines, including dropped ones.
+  /// Removes all entries for a target, and returns the number of its lines, including dropped ones.
   mutating func removeAll(for target: Int) -> Int {
     var count = 0
     for gap in gaps where gap.target == target { count += gap.lines }
@@ -169,7 +169,7 @@ struct LineQueue {
   }
 }
 
-/// An array-backed queue with a cheap `popFirst`.
+/// An array with a cheap `popFirst`.
 private struct Fifo<Element> {
   private var elements: [Element?] = []
   private var head = 0

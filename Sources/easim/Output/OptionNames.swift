@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Messages from libraries do not mention command-line options, because other programs use these libraries too; these
-// extensions add easim's options.
+// Libraries do not mention command-line options in messages, because other programs use them, too. These extensions add
+// the options of easim.
 
 extension Refusal {
   var advice: String { advice(naming: \.option) }

@@ -3,15 +3,13 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a separate thread, so that a blocked write does
-/// not delay anything else.
+/// Writes lines to a file in order, on a separate thread, so that a blocked write delays nothing else.
 ///
-/// stdout and stderr share a lane if they are the same file, so that their lines keep their order. Nonblocking mode
-/// would not need a thread, but the mode belongs to the open file, and other programs that share the file would fail
-/// with EAGAIN.
+/// stdout and stderr share a lane if they are the same file, which preserves the order of their lines. Nonblocking mode
+/// would need no thread, but would affect other programs that share the open file, and make them fail with EAGAIN.
 ///
-/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. Commands without a loop
-/// may block, because SIGINT ends them at any point.
+/// Before ``start()``, there is no thread, and ``add(_:_:to:at:)`` writes directly and may block. This is acceptable
+/// for commands without a loop, because SIGINT ends them at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
@@ -24,8 +22,8 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// A counter that grows when a lane has written something, a call in ``PatientFile`` has returned, or a signal has
-  /// arrived. Outside the loop, the main thread waits for this counter to change.
+  /// A counter that increases when a lane has written something, a call in ``PatientFile`` has returned, or a signal
+  /// has arrived. When it does not run the loop, the main thread waits for this counter to change.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(
@@ -39,7 +37,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Starts the writing thread. If no thread can be created, `add` keeps writing directly.
+  /// Starts the thread. If the system cannot create a thread, `add` keeps writing directly.
   func start() {
     let mustStart = state.withLock { state in
       defer { state.hasThread = true }
@@ -57,14 +55,14 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Queues a block for a binary file; blocks are never dropped.
+  /// Queues bytes for a binary file, which are never dropped.
   func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(bytes) }) { queue in
       queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
     }
   }
 
-  /// Adds to the queue, or writes immediately while there is no thread.
+  /// Adds to the queue, or writes directly if there is no thread.
   private func queue(
     to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
   ) -> LineQueue.Room {
@@ -92,7 +90,7 @@ final class OutputLane: Sendable {
 
   var progress: Int { state.withLock { $0.progress } }
 
-  /// Stops writing to a file, and returns the number of unwritten lines.
+  /// Stops writing to a file, and returns the number of lines not written.
   func abandon(_ outlet: Outlet) -> Int {
     outlet.end()
     let (unwritten, waiters) = state.withLock { state in
@@ -146,7 +144,7 @@ extension OutputLane.State {
 final class Outlet: Sendable {
   let name: String
   let number: Int
-  /// Returns the text printed in place of dropped lines.
+  /// Returns the text to print in place of dropped lines.
   let gap: @Sendable (LineQueue.Gap) -> String
   private let descriptor: Int32
   private let failed: @Sendable (Outlet, Int32) -> Void
@@ -167,8 +165,8 @@ final class Outlet: Sendable {
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
-  /// Writes all bytes, even if this blocks for a long time. After the first failure nothing more is written, because a
-  /// gap in the file would be misleading.
+  /// Writes all bytes, even if this blocks for a long time. Writes nothing after the first failure, because a file with
+  /// a gap would be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
     guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }

@@ -4,13 +4,13 @@ import LinuxIO
 
 /// Opens, reads and writes files that may block forever, such as a FIFO without a reader or an unresponsive disk.
 ///
-/// The system call runs on a separate thread. The caller waits until the system call returns, a signal asks easim to
-/// stop, or the time limit passes.
+/// System calls run on a separate thread. The caller waits until the call returns, a stop signal arrives, or the time
+/// limit passes.
 enum PatientFile {
-  /// The time limit for opening files; it covers all files that are opened together.
+  /// The time limit for opening files, including all files that are opened together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The additional time for each file: on a busy machine, opening a thousand files can take as long as a blocked open.
+  /// Additional time per file, because opening a thousand files on a busy machine can take as long as a blocked open.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -54,11 +54,11 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file, which may be a pipe that blocks. A stop signal ends the wait.
+  /// Reads a file, which may be a blocked pipe. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    // A limit of a year means no limit.
+    // A year stands for no limit.
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
@@ -72,15 +72,15 @@ enum PatientFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Creates a folder for files to come, or checks that files can be written to an existing one.
+  /// Creates a folder, or checks that an existing one is writable.
   static func makeFolder(_ path: String, named name: String) throws(UsageError) {
     if mkdir(path, 0o755) == 0 { return }
-    // The slash makes the system refuse anything that is not a folder.
+    // With the slash, the system accepts nothing but a folder.
     guard errno != EEXIST || access(path + "/.", W_OK | X_OK) != 0 else { return }
     throw UsageError("\(name): \(String(cString: strerror(errno)))")
   }
 
-  /// Writes a complete file; returns the error as text. After an error the file is unchanged.
+  /// Writes a complete file, or returns the error as text and leaves the file unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }
@@ -88,10 +88,10 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns an error number or nil; returns the error as text.
+  /// Calls `write`, which returns an error number or nil, and returns the error as text.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
-    // The reader of a pipe has exited, which is not an error.
+    // It is not an error if the reader of a pipe has exited.
     case .done(nil), .done(EPIPE?): nil
     case .done(let code?): String(cString: strerror(code))
     case .stopped: "stopped"

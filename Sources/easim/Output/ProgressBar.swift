@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// A progress line that is redrawn on the terminal: `[###### ] 61 % 2.4 MB/s 0 errors 3 s left`.
+/// A progress line on the terminal: `[###### ] 61 % 2.4 MB/s 0 errors 3 s left`.
 ///
-/// Nothing is drawn if stderr is not a terminal.
+/// The bar is invisible if stderr is not a terminal.
 final class ProgressBar {
   private static let width = 30
   private let console: Console
@@ -34,13 +34,13 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file, or how many files, have been read, below all other output on a terminal. Nothing is shown
-/// for small files, which are read too quickly.
+/// Shows below all other output how much of a file, or how many files, have been read. Small files are read too quickly
+/// to show progress.
 final class ReadingProgress {
   private let console: Console
-  /// The size of the file or the number of files; 0 if it is unknown, as for a pipe.
+  /// The size of the file or the number of files, or 0 if unknown, as for a pipe.
   private let size: Int
-  /// The amount after which the line is redrawn, that amount in displayed units, and the unit's name.
+  /// How much must be read before the line is redrawn, that amount in displayed units, and the name of the unit.
   private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0
@@ -52,7 +52,7 @@ final class ReadingProgress {
     step = (1_000_000, 1, "MB")
   }
 
-  /// Creates the progress of reading several files.
+  /// Creates the progress display for several files.
   init(files count: Int, _ console: Console) {
     (self.console, size) = (console, count)
     step = (20, 20, "files")
@@ -71,7 +71,7 @@ final class ReadingProgress {
   func end() { if shown > 0 { console.footer = nil } }
 }
 
-/// Shows the progress of a run: one JSON line each second with `--json`, otherwise a bar.
+/// Shows the progress of a run as a bar, or with `--json` as one JSON line per second.
 final class RunProgress {
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
@@ -80,9 +80,9 @@ final class RunProgress {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - show: returns the bar's fraction and text, given the time since the bar was last drawn; nil if there is
+  ///   - show: returns the fraction and text of the bar, given the time since it was last drawn, or nil if there is
   ///     nothing to show yet.
-  ///   - line: returns the JSON line; nil if there is nothing to report yet.
+  ///   - line: returns the JSON line, or nil if there is nothing to report yet.
   init(
     _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,
     line: @escaping (Duration) -> JSONObject?

@@ -5,7 +5,7 @@ import Synchronization
 /// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work even if all other threads are blocked.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
-  // The state is static, because signals belong to the process.
+  // Static, because signals belong to the process.
   private static let firstSignal = Atomic<Int32>(0)
   private static let howMany = Atomic<Int>(0)
 
@@ -16,7 +16,7 @@ enum StopSignals {
 
   static var count: Int { howMany.load(ordering: .acquiring) }
 
-  /// Starts receiving the signals. Call this before other threads start, because they inherit the signal mask.
+  /// Starts receiving the signals. Call this before creating other threads, because they inherit the signal mask.
   ///
   /// - Parameters:
   ///   - secondInterrupt: how long the process may continue if the second signal is a SIGINT.
@@ -64,23 +64,23 @@ enum StopSignals {
   }
 }
 
-/// Decides when a stop signal ends the process by force.
+/// Decides when stop signals kill the process.
 ///
 /// ```
 ///   running ──first──▶ shutting down ──second──▶ killed by the signal
 /// ```
 ///
-/// The first signal always leaves half a second for shutting down: `timeout` sends SIGTERM twice, and a terminal and a
-/// parent process may both send the same Ctrl-C. After this half second, any signal ends the process immediately,
-/// except for the second Ctrl-C of `easim soak`, which stops the shrinking.
+/// After the first signal, the process always has half a second to shut down, because `timeout` sends SIGTERM twice,
+/// and a terminal and a parent process may both send SIGINT for one Ctrl-C. After this half second, any signal kills
+/// the process immediately, except that a second Ctrl-C in `easim soak` only stops the shrinking.
 struct StopRule {
   static let leastTime = Duration.milliseconds(500)
 
-  /// How long the process may continue if the second signal is a SIGINT.
+  /// How long the process may continue if the second signal is SIGINT.
   private let secondInterrupt: Duration
-  /// The time at which the process ends by force; nil before the second signal.
+  /// The time at which the process is killed, or nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
-  /// The most recent signal, which kills the process if the process ends by force.
+  /// The most recent signal, with which the process is killed if it does not shut down in time.
   private(set) var last = SIGTERM
   private var earliest: ContinuousClock.Instant?
   private var mayInterrupt = true
@@ -100,21 +100,21 @@ struct StopRule {
   }
 }
 
-/// Keeps the three standard descriptors open, because some programs close them before they start other programs.
+/// Keeps the three standard descriptors open, because some programs close them before starting another program.
 ///
-/// Without replacements, the next file or socket that is opened would get a closed descriptor's number, and would
-/// receive stdout's output.
+/// Otherwise, the next file or socket would get the number of a closed descriptor, and could receive the output meant
+/// for stdout.
 enum StandardDescriptors {
-  /// Opens replacements for closed descriptors. Using a replacement fails, as with a closed descriptor.
+  /// Opens replacements for closed descriptors. Reads and writes on them fail, as on a closed descriptor.
   static func hold() {
-    // Each call to `open` uses the lowest free number, so it gets the number of the closed descriptor.
+    // `open` returns the lowest free number, which is that of the closed descriptor.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
-    // Exceeding the limit of `ulimit -f` should be an error, like a full disk, instead of ending this process.
+    // Exceeding the limit of `ulimit -f` then causes an error, like a full disk, instead of ending the process.
     signal(SIGXFSZ, SIG_IGN)
-    // A reader or peer that has exited should also cause an error instead of ending this process. The exit code does
-    // not depend on whether `head` reads all of stdout.
+    // A reader or peer that has exited then also causes an error instead of ending the process, so that the exit code
+    // does not depend on whether `head` reads all of stdout.
     signal(SIGPIPE, SIG_IGN)
   }
 }

@@ -3,15 +3,15 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal as EADemo's screen: reads keys and shows rows.
+/// The terminal that EADemo uses as its screen: reads keys and shows rows.
 ///
-/// The terminal is restored by ``close()``, at the end of the process and after a crash. Ctrl-Z returns the terminal to
-/// the shell until easim continues.
+/// ``close()``, the end of the process and a crash restore the terminal. Ctrl-Z returns it to the shell until easim
+/// continues.
 final class Terminal: DescriptorHandler {
-  /// How long an escape byte waits for the rest of an arrow key's sequence.
+  /// How long to wait after an escape byte for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
 
-  /// How long to wait for a terminal that accepts no output.
+  /// How long to wait for a terminal that does not accept output.
   private static let patience = Duration.milliseconds(300)
 
   let console: Console
@@ -26,13 +26,13 @@ final class Terminal: DescriptorHandler {
 
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Returns true if stdin is a terminal, and this descriptor is a terminal whose cursor can be moved.
+  /// Returns whether stdin is a terminal, and `descriptor` a terminal whose cursor can be moved.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
   }
 
-  /// Sets up the terminal. `onEvent` receives each key; `changed` is called when everything must be redrawn.
+  /// Sets up the terminal. `onEvent` receives each key, and `changed` is called when the screen must be redrawn.
   init(
     _ console: Console, on loop: any PollingLoop, onEvent: @escaping (Key) -> Void, changed: @escaping () -> Void
   ) throws {
@@ -46,7 +46,7 @@ final class Terminal: DescriptorHandler {
     escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
-      // The shell that continued easim may have changed the terminal's settings.
+      // The shell may have changed the terminal's settings before it continued easim.
       if signal == SIGCONT { takeAgain() }
       self.changed()
     }
@@ -67,7 +67,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was set up; does not block even if the terminal accepts no output.
+  /// Restores the terminal if it was set up, without blocking even if the terminal accepts no output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -86,7 +86,7 @@ final class Terminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The other end of the terminal has been closed, so no more keys will arrive.
+      // The terminal has been closed, so no more keys will arrive.
       watch?.cancel()
       watch = nil
       return onEvent(.control("d"))
@@ -111,8 +111,8 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // If a shell continues easim in the background, the shell keeps the terminal until another SIGCONT brings easim to
-    // the foreground.
+    // A shell that continues easim in the background keeps the terminal until another SIGCONT brings easim to the
+    // foreground.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 
@@ -120,7 +120,7 @@ final class Terminal: DescriptorHandler {
 
   var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
-  /// Returns the columns and lines of a terminal, or 80 and 24 if the terminal does not report them.
+  /// Returns a terminal's numbers of columns and lines, or 80 and 24 if it does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

@@ -19,10 +19,11 @@ enum TimelineText {
     static let quiet = "\u{1B}[2m"
   }
 
-  /// The length at which a message is truncated; `--json` and `--transcript` show all of it.
+  /// The number of characters of a message to show; `--json` and `--transcript` show the whole message.
   private static let messageLimit = 100
 
-  /// Returns true if a line break in the event's text is part of a name; only a scenario's error has several lines.
+  /// Returns true if a line break in the event's text can only be part of a name. A result, such as a scenario's error,
+  /// may have several lines.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }
@@ -37,7 +38,7 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
-    // On USB and Bluetooth the protocols are known only after identification.
+    // USB and Bluetooth accessories reveal their protocols only in the identification.
     case .attach(let place)
     where event.side == .accessory && !name.isEmpty && protocols.isEmpty && [.usb, .bt].contains(address(place)?.kind):
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
@@ -69,8 +70,8 @@ enum TimelineText {
     }
   }
 
-  /// Formats the place where an event occurred. An address is quoted for a shell; other places are descriptions, such
-  /// as "a cable in memory".
+  /// Formats the place of an event, with quotes for a shell if the place is an address and not a description such as "a
+  /// cable in memory".
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }
@@ -85,7 +86,7 @@ extension Instant {
   }
 }
 
-/// Colors verdicts in lines: the word or symbol at the beginning, and counts such as "2 failed".
+/// Colors verdicts in lines: the first word or symbol, and counts such as "2 failed".
 enum JudgedText {
   private static let green = "\u{1B}[32m"
   private static let red = "\u{1B}[31m"
@@ -109,7 +110,7 @@ enum JudgedText {
     }.joined(separator: "\n")
   }
 
-  /// Colors counts such as "61 passed, 2 failed": each number except 0 gets the color of its word.
+  /// Colors counts such as "61 passed, 2 failed". Each number except 0 gets the color of its word.
   private static func counts(_ line: Substring) -> String {
     var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     for (index, word) in words.enumerated().dropFirst() {

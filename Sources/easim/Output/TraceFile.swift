@@ -4,22 +4,22 @@ import AccessoryRuns
 import Glibc
 import LinuxIO
 
-/// The `--trace` file: an HTML page that shows the run, written when the command ends.
+/// The file for `--trace`: an HTML page about the run, which is written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
-  /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
+  /// Whether to write the page at the end; `easim soak` writes one only for a failed seed.
   var isWanted = true
-  /// Runs that the page shows side by side, instead of the recorder's run.
+  /// The runs to show side by side instead of the recorder's run.
   var runs: [TracedRun] = []
   private let file: WholeFile
   private let path: String
   private let time: String
   private let name: String
   private var verdict: TraceVerdict?
-  /// The last line printed for users, which serves as the result if the command has no verdict.
+  /// The last line printed for the user, which is the result if the command has no verdict.
   var lastLine = ""
 
-  /// Checks that the file can be written when the command ends.
+  /// Checks in advance that the file can be written.
   init(_ path: String, time: String, limit: Int?) throws {
     name = "--trace \(path)"
     (self.path, self.time) = (path, time)
@@ -28,14 +28,14 @@ final class TraceFile {
       program: Version.program, command: Self.command, time: time, limit: limit ?? TraceRecorder.usualLimit)
   }
 
-  /// Returns a recorder for one of `count` runs on the page.
+  /// Returns a recorder for one of `count` runs.
   func recorder(oneOf count: Int) -> TraceRecorder {
     TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
   }
 
-  /// Returns the page's address, for a link in the file `other`.
+  /// Returns the address of the page relative to the file `other`, for a link.
   func address(from other: String) -> String {
-    // `getcwd` returns nil if the current folder was removed; no file can be written then.
+    // `getcwd` returns nil if the current folder was removed, in which case no file can be written.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""

@@ -4,17 +4,17 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`: connects each session that a device opens to the next stream. With a listener,
-/// sessions wait for connections, and connections wait for sessions.
+/// The accessory's end of `easim pipe`, which connects each session that a device opens to the next stream. With a
+/// listener, a session waits for a connection and a connection for a session.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
-  /// The command's exit code; nil while the command is running.
+  /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends a disconnected client's stream, which would otherwise use up the next session that the device opens.
+  /// Ends the stream of a client that disconnects while waiting; otherwise, it would take up the next session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
-  /// The protocol whose sessions are connected to streams; nil means all protocols.
+  /// The protocol whose sessions are connected to streams, or nil for all protocols.
   let protocolName: String?
 
   private let loop: any EventLoop
@@ -80,7 +80,7 @@ final class PipeAccessory: PipeRole {
     }
   }
 
-  /// Leaves arriving bytes unread, so that the device has to wait.
+  /// A session whose bytes stay unread, so that the device has to wait.
   private final class WaitingSession: SessionHandler {
     private unowned let owner: PipeAccessory
 
@@ -92,7 +92,7 @@ final class PipeAccessory: PipeRole {
   }
 }
 
-/// Passes the sessions of the chosen protocol to the pipe, and others to the profile's behavior.
+/// Passes sessions of the chosen protocol to the pipe, and other sessions to the profile's behavior.
 struct PipeBehavior: AccessoryBehavior {
   private let pipe: PipeAccessory
   private let other: any AccessoryBehavior

@@ -89,8 +89,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // Each connection of a listener has its own session. iAP2 allows several sessions for one protocol, but Apple's
-      // systems do not give an app more than one.
+      // Each connection to the listener needs its own session. iAP2 allows several sessions for one protocol, although
+      // Apple's systems give an app only one.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
     }, report: report.show)
@@ -98,7 +98,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // After Ctrl-C, closing the sessions also sets a verdict, which must not be mistaken for the end of the stream.
+  // Closing the sessions after Ctrl-C also sets a verdict, which is not the end of a stream.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
@@ -157,7 +157,7 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
 }
 
 extension CommandRuntime {
-  /// Waits until the last bytes are written, unless a signal arrives.
+  /// Waits until the last bytes are written or a signal arrives.
   fileprivate func flush(_ door: PipeDoor) {
     if signalCount > 0 { return door.abandon() }
     var isFlushed = false

@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The role that provides sessions for a pipe's streams: the device or the accessory.
+/// The end that provides sessions for the streams of a pipe, either the device or the accessory.
 protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
-  /// Handles the end of a session; returns true if the stream waits for another session.
+  /// Handles the end of a session, and returns whether the stream waits for another session.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
   /// What to do with a stream whose client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// The door that provides the streams. The door sets this property itself.
+  /// The door that provides the streams, and that sets this property.
   var door: PipeDoor? { get set }
 }
 
-/// The source and destination of a pipe's bytes: stdin and stdout, or a listener's connections.
+/// The streams of a pipe: stdin and stdout, or the connections to a listener.
 final class PipeDoor {
   private static let mostConnections = 256
 
@@ -26,7 +26,7 @@ final class PipeDoor {
   private var refusals: ReportLimit?
   private var whenEmpty: (() -> Void)?
 
-  /// Creates the door, which must not outlive the role.
+  /// Creates a door, which must not outlive `role`.
   init(_ options: PipeOptions, on loop: any PollingLoop, _ console: Console, to role: any PipeRole) throws {
     (self.loop, self.role, linger) = (loop, role, options.linger)
     tell = { console.err("easim: \($0)") }
@@ -85,13 +85,13 @@ final class PipeDoor {
     }
   }
 
-  /// Closes all sessions, so that the other end is notified before the cable is unplugged.
+  /// Closes all sessions, so that the peer is notified before the cable is unplugged.
   func closeSessions() {
     listener?.close()
     for relay in relays { relay.close() }
   }
 
-  /// Ends all streams; `done` is called when everything is written.
+  /// Ends all streams, and calls `done` when everything is written.
   func finish(_ done: @escaping () -> Void) {
     if relays.isEmpty { return done() }
     whenEmpty = done
@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable was unplugged, rather than only the session closed.
+  /// Whether the cable was unplugged, not just the session closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true
@@ -115,7 +115,7 @@ extension SessionRelay.Ending {
 }
 
 extension SessionRelay {
-  /// Returns the exit code and the message for the end of a session on stdin and stdout.
+  /// Returns the exit code and message for the end of a session that uses stdin and stdout.
   func verdict(_ ending: Ending, otherEnd: String) -> (code: ExitCode, text: String?) {
     let missing = counts.lost + unsent
     let loss = missing == 0 ? "" : "; \(missing.counted("byte was", "bytes were")) not acknowledged"

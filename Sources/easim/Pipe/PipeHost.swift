@@ -7,18 +7,17 @@ import IAP2
 /// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// The command's exit code; nil while the command is running. If there is no accessory, the exit code is
-  /// `unreachable`, and the caller prints the message.
+  /// The exit code, or nil while the command is running. For `unreachable`, the caller prints the message.
   private(set) var verdict: ExitCode?
-  /// Keeps a disconnected client's stream, because the client may have sent its last bytes and disconnected before its
-  /// session could be opened.
+  /// Keeps the stream of a client that disconnects while waiting, because the client may have sent all its bytes before
+  /// its session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions
   private let loop: any EventLoop
   private let tell: (String) -> Void
   private var isListening: Bool { options.listen != nil }
-  /// The accessory and the protocol with which to open sessions; nil while no session can be opened.
+  /// The accessory and protocol for new sessions, or nil while no session can be opened.
   private var target: (accessory: PublishedAccessory, protocolName: String)?
   private weak var app: AppView?
   private var sawAccessory = false
@@ -44,7 +43,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session waits until the accessory connects again; the disconnect itself may not have been reported yet.
+    // The next session must wait until the accessory connects again, even if the disconnect has not been reported yet.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
@@ -98,7 +97,7 @@ final class PipeHost: AppHandler, PipeRole {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // An accessory that connects twice has no protocols the first time, so no session can be opened yet.
+    // An accessory that connects twice has no protocols the first time.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

@@ -76,14 +76,14 @@ private func runRedact(_ options: RedactOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// Returns the path of the redacted copy: "a/capture.redacted.pcapng" for "a/capture.pcapng".
+/// Returns the path of the redacted copy, such as "a/capture.redacted.pcapng" for "a/capture.pcapng".
 private func place(besides path: String) -> String {
   let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
   guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(path).redacted" }
   return "\(path.dropLast(name[dot...].count)).redacted\(name[dot...])"
 }
 
-/// Prints how many secrets of each kind were replaced.
+/// Prints the number of secrets replaced, by kind.
 private func tell(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
   let counts = SecretKind.allCases.compactMap { kind in names.counts[kind].map { (kind, $0) } }
   guard console.isJSON else {

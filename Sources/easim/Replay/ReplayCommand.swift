@@ -101,7 +101,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
-  // If the recording has no sessions, there is nothing to compare, so do not wait for a device.
+  // Without sessions there is nothing to compare, so the command does not wait for a device.
   if !recording.sessions.isEmpty || options.shared.allowsEmpty {
     played =
       options.address == nil
@@ -180,9 +180,9 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // The progress is saved before unplugging, because unplugging ends the sessions that it describes.
+  // Unplugging ends the sessions, so their progress is saved first.
   let progress = accessory.progress
-  // The last bytes must be sent before the cable is unplugged.
+  // Sends the last bytes before unplugging.
   accessory.unplug(runtime.stopper ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
@@ -192,7 +192,7 @@ private func playAccessory(
   return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
 }
 
-/// Prints what a replay is waiting for, if it has been waiting for the same thing for a while.
+/// Prints what a replay is waiting for, if it has waited for the same thing for a while.
 private final class WaitingNotice {
   private static let period = Duration.seconds(1)
   private var timer: LoopTimer?
@@ -227,12 +227,12 @@ private func playApp(
     options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // The recording does not show which protocols the app declared, so the app sees all of them.
+      // The app sees all protocols, because the recording does not show which ones the app declared.
       settings.rules.ignoreInfoPlist()
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // The progress is saved before unplugging, because unplugging ends the sessions that it describes.
+  // Unplugging ends the sessions, so their progress is saved first.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.explainRefusal(console) { return Played(code: .refused) }

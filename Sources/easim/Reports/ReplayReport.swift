@@ -9,15 +9,15 @@ struct ReplayReport: Equatable {
     var number = 0
     var protocolName = ""
     var isPlayed = false
-    /// The number of bytes that matched the recording.
+    /// The number of received bytes that match the recording.
     var received = 0
     var masked = 0
     var text = ""
-    /// The offset of the first difference; nil if there was no difference.
+    /// The offset of the first difference, or nil if there is none.
     var offset: Int?
-    /// The packet of the recording that contains the expected bytes.
+    /// The packet in the recording that contains the expected bytes.
     var packet: Int?
-    /// The offset in the session at which ``expected`` and ``got`` begin.
+    /// The offset of ``expected`` and ``got`` in the session.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
@@ -29,11 +29,11 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// What stopped the replay early; nil if everything was played.
+  /// What stopped the replay, or nil if it was complete.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []
-  /// Differences that do not belong to any session in the recording.
+  /// Differences outside the sessions in the recording.
   var strays: [String] = []
 
   init() {}
@@ -74,7 +74,7 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// The verdict is passed if every session was played as recorded and there was something to compare.
+  /// The verdict, which is passed if every session matched the recording and there was something to compare.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(

@@ -14,7 +14,7 @@ struct ReportInput {
   }
 
   var kind: String? {
-    // Reports begin with their kind, so that a large file need not be read twice.
+    // The kind is at the beginning of a report, so a large file need not be read twice.
     let head = bytes.prefix(60)
     let begin = Array(#"{"easim":""#.utf8)
     if head.starts(with: begin) {
@@ -25,10 +25,10 @@ struct ReportInput {
     return (try? JSON5.read(bytes, file: path, limits: limits)).flatMap { ReportHeader.kind(of: $0) }
   }
 
-  /// Returns the report; an error lists everything that is wrong with the file.
+  /// Returns the report, or throws an error that lists every mistake in the file.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files that the command-line words refer to; a folder means all .json files in it, sorted by name.
+  /// Returns the files that the words refer to. A folder stands for all .json files in it, sorted by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }
@@ -47,11 +47,10 @@ struct ReportInput {
   }
 }
 
-/// Adds up the reports of shards one after another, so that even thousands of reports need only enough memory for one
-/// report and the sum.
+/// Adds up the reports of shards as they are read, so that only one report and the sum are in memory at a time.
 struct ReportSum<Result: Report> {
   var report: Result
-  /// The messages about incomplete shards; these shards are not part of the sum.
+  /// The messages about incomplete shards, which are not part of the sum.
   private(set) var unfinished: [String] = []
 
   init(_ first: ReportInput, _ others: some Collection<String>, _ console: Console) throws {
@@ -68,7 +67,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The previous reports are an incomplete set of shards, so a new sum begins here.
+        // The first report is incomplete, so the sum starts with the next one.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next
@@ -85,7 +84,7 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Prints which shards are missing; returns true if none are.
+  /// Prints which shards are missing, and returns true if none are.
   func tellMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

@@ -6,8 +6,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` plays the device and the
-/// app.
+/// Plays a scenario with accessories at an address: `easim scenario run NAME --at ADDR` plays the device and the app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
   private let pattern: String
@@ -64,7 +63,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // One dialer finds all of the scenario's accessories each time they are attached.
+    // The first dialer finds all accessories of the scenario.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
@@ -81,9 +80,9 @@ final class ScenarioAtAddress {
   }
 }
 
-/// The addresses of a scenario's accessories: all in one local directory, or each at its own address.
+/// The addresses of a scenario's accessories, which share a local directory or have an address each.
 enum ScenarioAddresses {
-  /// Returns the address of each accessory, from a pattern in which `{index}` stands for the accessory's number.
+  /// Returns the address of each accessory, replacing `{index}` in the pattern with the accessory's number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {
@@ -99,7 +98,7 @@ enum ScenarioAddresses {
     return addresses
   }
 
-  /// Rejects scenarios that unplug USB without a notification, because a USB host always sees the device disappear.
+  /// Rejects scenarios that unplug a USB cable without a notification, because a USB host always notices.
   static func check(
     _ address: Address, for scenario: Scenario, option: String
   ) throws {
@@ -112,8 +111,8 @@ enum ScenarioAddresses {
   }
 }
 
-/// Plays in virtual time a scenario with `apps`, as written by `easim soak`, and checks the rules that every simulated
-/// world must obey.
+/// Plays a scenario with `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that every
+/// simulated world must obey.
 struct PlanPlay {
   private var plan: SoakPlan
   private let console: Console

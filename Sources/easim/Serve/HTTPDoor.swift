@@ -7,26 +7,26 @@ import LinuxIO
 
 /// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// libmicrohttpd uses no thread: the event loop watches the library's own epoll descriptor. ``HTTPGate`` decides what a
-/// request may do, and the listener decides which users may connect. Bodies, headers, connections and streams are
-/// limited, and a connection that is silent for ``Limits/silence`` is closed, except for event streams. ``HTTPPlaces``
-/// decides which connection is closed when the limit is reached.
+/// libmicrohttpd runs without threads: the event loop watches the library's epoll descriptor. ``HTTPGate`` decides what
+/// a request may do, and the listener decides which users may connect. Bodies, headers, connections and streams are
+/// limited. A connection that is silent for ``Limits/silence`` is closed unless it is an event stream, and
+/// ``HTTPPlaces`` decides which connection to close when there are too many.
 final class HTTPDoor: DescriptorHandler {
   struct Limits {
     var connections = 1_200
     var streams = 1_024
-    /// How long a request may pause while it is arriving, in seconds.
+    /// The longest pause in a request, in seconds.
     var silence = 10
-    /// How long a request's headers may take in total to arrive; the same limit then applies to the request's body.
+    /// The time limit for all headers of a request, and also for its body.
     var arrival = Duration.seconds(30)
-    /// The interval at which a silent event stream sends comments, so that a missing reader is noticed.
+    /// The interval of comments on a silent event stream, which reveal that the client is gone.
     var heartbeat = Duration.seconds(15)
-    /// The number of bytes reserved for one connection's headers.
+    /// The number of bytes reserved for the headers of a connection.
     var memory = 32 * 1024
   }
 
   enum Trouble: Equatable {
-    /// A client did not read its event stream, so events were dropped; the value is their number.
+    /// The given number of events was dropped because a client did not read its event stream.
     case readerDropped(events: Int)
     case refused(reason: String, peer: String)
     case cannotAccept(String)
@@ -57,7 +57,7 @@ final class HTTPDoor: DescriptorHandler {
     self.metrics = metrics
   }
 
-  /// Listens on a port of this machine; 0 means any free port. Without a token, the server offers only metrics.
+  /// Listens on a port of this machine; 0 means any free port. Without a token, the server provides only metrics.
   init(
     _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
     token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
@@ -68,7 +68,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // The gate needs the listener's port, so the listener must exist first and `accept` is set later.
+    // `accept` is set later, because it needs the gate, which needs the listener's port.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
@@ -110,12 +110,12 @@ final class HTTPDoor: DescriptorHandler {
     guard let daemon else { return }
     isRunDue = false
     MHD_run(daemon)
-    // A request that was just handled may have given an event stream something to send.
+    // A request may have added something to an event stream.
     let milliseconds = isRunDue ? 0 : cmicrohttpd_timeout(daemon)
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
-  /// Runs libmicrohttpd in a later turn of the loop, because it may be in the middle of a callback.
+  /// Runs libmicrohttpd in a later turn of the loop, because it may be in the middle of a callback now.
   fileprivate func runSoon() {
     guard !isRunDue else { return }
     isRunDue = true
@@ -153,7 +153,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // libmicrohttpd now notices that the connection is closed, and drops it.
+    // Makes libmicrohttpd notice that the connection is closed.
     MHD_run(daemon)
   }
 
@@ -214,7 +214,7 @@ final class HTTPDoor: DescriptorHandler {
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
-      // The oversized body is not read, because receiving it would take a long time.
+      // Refuses an oversized body without reading it, because that would take a long time.
       if exchange.decision == .failure(.tooLarge) { return refuse(connection, .tooLarge) }
       return Self.yes
     }
@@ -231,7 +231,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request; no other function maps paths to answers.
+  /// Answers an admitted request. This is the only function that maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
@@ -264,8 +264,8 @@ final class HTTPDoor: DescriptorHandler {
     answer(connection, status, type, bytes: Array(text.utf8))
   }
 
-  /// Answers with one of the live page's files: the program's own or, for development, one from the folder named by
-  /// `EASIM_PAGE`. No token is required, because the files are the same for everyone and contain no secrets.
+  /// Answers with a file of the live page, which is built in or, for development, comes from the folder named by
+  /// `EASIM_PAGE`. No token is required, because the files are the same for all users and contain no secrets.
   private func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
     guard let file = PageFile.all[path] else { return Self.no }
     let bytes = getenv("EASIM_PAGE").flatMap { try? InputFile.read("\(String(cString: $0))/\(file.name)") }

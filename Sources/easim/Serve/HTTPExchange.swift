@@ -21,14 +21,14 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Receives a part of the body. A body that is too large is discarded as it arrives, and the request is refused.
+  /// Receives a part of the body. If the body is too large, discards it as it arrives, and refuses the request.
   func take(_ bytes: UnsafeRawBufferPointer) {
     if case .failure = decision { return }
     isTooLarge = isTooLarge || body.count + bytes.count > HTTPGate.longestBody
     if isTooLarge { body = [] } else { body += bytes }
   }
 
-  /// Supplies the next chunk of an event stream. Returns 0 if there is nothing to send; the connection then waits.
+  /// Returns the number of bytes added to the next chunk of an event stream; after 0, the connection waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -44,12 +44,12 @@ final class HTTPExchange {
     return count
   }
 
-  /// Sends a comment on a silent stream; ends a stream that has dropped events and is not being read.
+  /// Sends a comment on a silent stream, or ends a stream whose client has missed events because it does not read.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {
       isEnding = true
-      // The client is not reading, so the end of the stream cannot be sent either.
+      // The end of the stream cannot be sent either, because the client does not read.
       HTTPDoor.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
@@ -81,16 +81,16 @@ final class HTTPExchange {
   }
 }
 
-/// Tracks which connections of an HTTP server wait for a request, and which one to close when the limit is reached.
+/// Tracks which connections of an HTTP server wait for a request, and which one to close when there are too many.
 ///
-/// A connection that has sent a request with the token is never closed. All other connections are called strangers:
-/// when a connection arrives and the limit is reached, the oldest stranger is closed. Connections that send their
-/// headers very slowly therefore cannot lock out a client that sends its request immediately.
+/// A connection that has sent a request with the token is never closed. All others are strangers: when there are too
+/// many connections, a new one makes the server close the oldest stranger. Connections that send their headers very
+/// slowly therefore cannot lock out a client that sends its request at once.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
     /// When the connection was accepted or its last request was answered.
     var since: Instant
-    /// Whether the request's headers have not arrived yet.
+    /// Whether the headers of a request have not arrived yet.
     var isWaiting = true
     var isTrusted = false
   }
@@ -99,10 +99,10 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The unauthenticated connection to close to make room for a new one; nil if there is none.
+  /// The stranger to close to make room for a new connection, or nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// Records that a connection was accepted or answered, and is waiting for a request.
+  /// Records that a connection has been accepted or answered, and now waits for a request.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
@@ -115,7 +115,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// Returns the connections whose headers should have arrived by now, and the next deadline of another connection.
+  /// Returns the connections whose headers are overdue, and the next deadline of another connection.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

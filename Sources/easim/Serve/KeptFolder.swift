@@ -4,10 +4,9 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`. The folder holds captures, which are written while they are recorded, and
-/// reports of runs.
+/// The folder of `easim serve --keep DIR`, which contains captures, written as they are recorded, and reports of runs.
 final class KeptFolder: KeptFiles {
-  /// The maximum size of a file that a client can read back.
+  /// The maximum size of a file that a client can read.
   private static let longestFile = 256 << 20
 
   private let path: String
@@ -48,7 +47,7 @@ final class KeptFolder: KeptFiles {
   func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }
 }
 
-/// A file that is written while the bytes are still arriving.
+/// A file that is written as the bytes arrive.
 private final class KeptDescriptor: KeptFile {
   private var descriptor: Int32
 

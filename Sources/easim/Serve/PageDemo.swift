@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// `easim demo --page`: repeats the demonstration in the world `main` of a server, for the live page.
+/// Repeats the demonstration of `easim demo --page` in the world `main` of a server, for the live page.
 ///
-/// The demonstration is a client of the control protocol like any other. An accessory connects twice, an app waits for
-/// its protocol, opens a session, sends a string and 10,000 bytes several times, and the accessory is unplugged.
+/// The demonstration is an ordinary client of the control protocol. An accessory connects twice; an app waits for its
+/// protocol, opens a session, and sends a string and several times 10,000 bytes; then the accessory is unplugged.
 final class PageDemo {
   private static let pause = Duration.seconds(3)
   private static let exchanges = 6
@@ -15,7 +15,7 @@ final class PageDemo {
   private let loop: any EventLoop
   private let profile: String
   private let flicker: Quirk
-  /// Called with the reason if the demonstration stops early.
+  /// Receives the reason if the demonstration stops early.
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
@@ -29,7 +29,7 @@ final class PageDemo {
     client = server.makeClient()
   }
 
-  /// Adds the accessory and the app, and plays one round after another.
+  /// Adds the accessory and the app, and plays rounds without end.
   func start(_ protocolName: String) {
     call(
       "accessory.add",
@@ -59,14 +59,15 @@ final class PageDemo {
     }
   }
 
-  /// Sends a text, takes what came back a second later, and goes on with longer texts.
+  /// Sends a text, reads the reply a second later, and repeats this with longer texts.
   private func exchange(_ text: String, left: Int, then done: @escaping () -> Void) {
     call("session.write", [.init("session", .text(session)), .init("text", .text(text))]) { [self] _ in
       loop.schedule(after: .seconds(1)) { [self] in
         call("session.read", [.init("session", .text(session)), .init("wait", .text("10s"))]) { [self] answer in
           guard answer["data"]?.word.isEmpty == false else { return failed("the accessory did not answer") }
           if left == 0 { return done() }
-          // EADemo sends the bytes 0 to 255 repeatedly; the page sends a line of printable characters instead.
+          // Unlike EADemo, which sends the bytes 0 to 255, the demonstration sends printable characters, which the page
+          // can show.
           let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
           exchange(line, left: left - 1, then: done)
         }
@@ -76,12 +77,11 @@ final class PageDemo {
 
   private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
     client.call(method, .object(params)) { [weak self, loop] result in
-      // The step is deferred to a later turn of the loop, because the client is in the middle of a request.
+      // Defers the step to a later turn of the loop, because the client is in the middle of a request.
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Users may press the page's buttons during the demonstration; if a step is then no longer possible, the
-        // demonstration ends.
+        // The demonstration ends if a step is no longer possible because the user pressed the page's buttons.
         case .failure(let error): self?.failed(error.message)
         }
       }

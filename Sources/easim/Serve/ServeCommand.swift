@@ -96,7 +96,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
           "easim: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
         )
       case .refused(let reason, let peer):
-        // Each reason is printed only once, even if a user keeps retrying.
+        // Prints each reason only once, even if a user keeps retrying.
         if told.insert(reason).inserted { console.err("easim serve: refused \(peer): \(reason)") }
       case .cannotAccept(let reason): console.err("easim serve: cannot accept connections now: \(reason)")
       }
@@ -110,7 +110,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// Returns the token for `--remote`: from the environment, where other users cannot see it, or a newly created token.
+/// Returns the token for `--remote`, which comes from the environment, where other users cannot see it, or is new.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import LinuxIO
 
-/// The accessory that a command is about: at a fixed address, or the only matching one among those connected.
+/// The accessory that a command uses: the one at an address, or the only one that matches.
 final class AccessoryTarget {
   let dialer: Dialer
   private let address: Address
@@ -30,8 +30,8 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Identifies the selected accessory; nil if the accessory has not appeared yet, or cannot be identified without a
-  /// connection.
+  /// Returns the identity of the selected accessory, or nil if it has not appeared yet or has no identity before it is
+  /// connected.
   static func choose(
     at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
@@ -41,7 +41,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // The medium remembers several accessories, but perhaps only one of them is connected.
+    // A medium may remember several accessories of which only one is present.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
@@ -67,8 +67,8 @@ final class AccessoryTarget {
     }
   }
 
-  /// Returns advice on selecting one of several accessories with the same address and serial number, for example when
-  /// one profile runs twice.
+  /// Returns advice on choosing between accessories with the same address and serial number, for example if the same
+  /// profile is running twice.
   private static func advice(on list: [FoundAccessory]) -> String {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
@@ -78,7 +78,7 @@ final class AccessoryTarget {
       """
   }
 
-  /// Returns the exit code and the message when no accessory was ready: time ran out, or no accessory can appear.
+  /// Returns the exit code and message if no accessory was ready in time or none can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
@@ -88,7 +88,7 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// The hint that is printed if there is no accessory: a command that starts a local one.
+  /// The hint for when there is no accessory, with a command that starts one.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
@@ -105,8 +105,8 @@ extension Address {
 }
 
 extension RollCall {
-  /// Returns the accessories that are present now. If the medium only remembers accessories, connects to each accessory
-  /// once, to find out which ones are present.
+  /// Returns the accessories that are present. If the medium only remembers accessories, connects to each of them once
+  /// to find out which are present.
   ///
   /// - Parameter runtime: created only if a connection is needed.
   static func of(
@@ -123,6 +123,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// This limit is longer than the limit for a connection attempt plus the limit for the silence after the attempt.
+  /// The limit covers a connection attempt and the silence after it.
   private static var limit: Duration { .seconds(25) }
 }

@@ -7,12 +7,11 @@ import LinuxIO
 
 let media = MediumTable.linked
 
-/// The options that apply to all of a command's cables: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
-/// `--capture`.
+/// The options for all cables of a command: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and `--capture`.
 final class CableOptions {
   let transport: TransportOptions
   let faults: [Fault]
-  /// Whether faults can be switched on and off while cables are in use.
+  /// Whether faults can be switched on and off while cables are connected.
   var mayToggleFaults = false
   private(set) var areOn: [Bool]
 
@@ -29,7 +28,7 @@ final class CableOptions {
     weak var channel: FaultChannel?
   }
 
-  /// Reads the options, without touching any file.
+  /// Reads the options without opening a file.
   init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.shared = shared
     self.loop = loop
@@ -42,15 +41,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Opens the transcript file and the capture file, which empties them. Call this once the rest of the command line is
-  /// known to be correct, so that a mistake in it cannot destroy a file.
+  /// Opens the transcript and capture files, which empties them. Call this after checking the rest of the command line,
+  /// so that a mistake cannot destroy a file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Adds the faults, the transcript and the capture to the channels at this end of a cable. In the capture, the cable
-  /// is named after its place and, if known, its accessory.
+  /// Adds faults, transcript and capture to the channels at this end of a cable. The capture names the cable after its
+  /// place and, if known, its accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -67,15 +66,15 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables. If the local directory cannot be used, the command continues without Wireshark,
-  /// and 'easim extcap' reports the reason.
+  /// Lets Wireshark record the cables. If the local directory is unusable, the command continues without Wireshark, and
+  /// 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
     if let door { console.witnesses.append { [weak door] in door?.note($0) } }
   }
 
-  /// Offers an accessory's cables to Wireshark before the first of them is plugged in.
+  /// Offers Wireshark the cables of an accessory that has not been plugged in yet.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
   private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
@@ -102,7 +101,7 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable is still holding bytes. A cable with a delay delivers its bytes even after its channel is closed.
+  /// Whether no cable holds bytes. A cable with a delay delivers its bytes even after its channel is closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

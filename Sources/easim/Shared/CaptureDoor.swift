@@ -10,9 +10,9 @@ import LinuxIO
 /// processes of the same user can connect.
 ///
 /// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
-/// pcapng file of that accessory's cables; the recording continues until the client or easim closes the connection.
+/// pcapng stream of that accessory's cables, which continues until the client or easim closes the connection.
 ///
-/// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
+/// A slow reader never delays a cable. If too many bytes are unread, its connection is closed.
 final class CaptureDoor {
   typealias Offer = ControlServer.Recordable
 
@@ -23,7 +23,7 @@ final class CaptureDoor {
   private let warn: (String) -> Void
   private var listener: (any Listener)?
   private var readers: [CaptureReader] = []
-  /// Captures of the control protocol use keys starting at 1.
+  /// The key of the last capture. Captures of the control protocol have positive keys.
   private var lastKey = 0
 
   init(
@@ -32,7 +32,7 @@ final class CaptureDoor {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
     let local = LocalDirectory.standard()
     try local.make()
-    // A killed process leaves a stale socket.
+    // Removes the stale socket that a killed process leaves behind.
     local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
@@ -90,14 +90,14 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// Opens a door to the cables of a server's accessories; nil if the local directory cannot be used.
+  /// Opens a door to the cables of a server's accessories, or returns nil if the local directory is unusable.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     try? CaptureDoor(on: loop, offers: { server.recordables }) { console.err("easim: \($0)") }
   }
 }
 
 extension ControlServer.Recordable {
-  /// A title such as "Lawk View at local:"; while the accessory is unknown, only the address.
+  /// A title such as "Lawk View at local:", or only the address while the accessory is unknown.
   fileprivate var title: String { name.isEmpty ? place : "\(name) at \(place)" }
 }
 
@@ -134,7 +134,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // The connection is closed in a later turn of the loop, because a cable is still recording this block.
+        // Closes the connection in a later turn of the loop, because a cable is still recording this block.
         return leave()
       }
       send(block)

@@ -5,13 +5,12 @@ import AccessorySessions
 import AccessoryWorlds
 import Glibc
 
-/// The `--capture` file. With `-`, the capture goes to stdout and the command's results go to stderr.
+/// The file given by `--capture`. With `-`, the capture goes to stdout and the results of the command to stderr.
 ///
-/// No byte is dropped. If too many bytes are waiting, for example because a pipe is not being read, the cables pause
-/// until the bytes are written.
+/// No byte is dropped. If too many bytes are waiting, for example because a pipe is not read, the cables pause until
+/// they are written.
 enum CaptureFile {
-  /// Opens the `--capture` and `--trace` files, if given. Opening empties the files, so check the rest of the command
-  /// line first.
+  /// Opens and empties the files given by `--capture` and `--trace`. Check the rest of the command line first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
@@ -57,7 +56,7 @@ enum CaptureFile {
     return recorder
   }
 
-  /// Returns the time when a clock that now shows `now` showed zero, in nanoseconds since 1970.
+  /// Returns the time at which a clock that shows `now` showed zero, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -68,7 +67,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// The line without surrounding blanks and without its time, because the packet already contains the time.
+  /// The line without surrounding blanks and without its time, which the packet contains.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }
@@ -77,17 +76,17 @@ extension String {
   }
 }
 
-/// The `--transcript` file, or stderr if the path is `-`.
+/// The file given by `--transcript`, or stderr if the path is `-`.
 ///
-/// No line is dropped. If too many lines are waiting, for example because a pipe is not being read, the cables pause
-/// until they are written (``gate``).
+/// No line is dropped. If too many lines are waiting, for example because a pipe is not read, the cables pause until
+/// the lines are written (``gate``).
 final class TranscriptFile {
   let gate = CableGate()
   let shownBytes: Int
   private let console: Console
   private let file: LineKeeper
 
-  /// Opens the `--transcript` file, if given. Opening truncates the file, so check the rest of the command line first.
+  /// Opens and empties the file given by `--transcript`. Check the rest of the command line first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {
       if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }
@@ -112,7 +111,7 @@ final class TranscriptFile {
 }
 
 extension World.Settings {
-  /// Creates the settings of a world whose events are printed, with the transcript and the capture in their files.
+  /// Creates settings for a world that prints its events, and writes the transcript and the capture to their files.
   init(_ shared: SharedOptions, isVirtual: Bool, _ console: Console) throws {
     self.init()
     let transcript = try TranscriptFile.asked(for: shared, console)

@@ -1,8 +1,7 @@
 import Glibc
 import LinuxIO
 
-/// The environment for commands that run an event loop: the loop runs on the main thread, signals arrive as events, and
-/// output does not block.
+/// Runs an event loop for a command, on the main thread, with signals as events and with output that does not block.
 final class CommandRuntime {
   let loop: EpollLoop
 
@@ -17,7 +16,7 @@ final class CommandRuntime {
     console.goLive(on: loop)
   }
 
-  /// Raises the limit on file descriptors, because a thousand accessories need more than shells allow by default.
+  /// Raises the limit on file descriptors. A thousand accessories need more descriptors than shells allow by default.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -30,24 +29,25 @@ final class CommandRuntime {
   /// The number of stop signals; after the second signal, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
-  /// The name of the signal that stops the command; nil if there was none.
+  /// The name of the signal that stops the command, or nil if there was none.
   var stopper: String? {
     signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
   }
 
-  /// Prints that a signal stopped the command, if one did; returns the exit code for that.
+  /// If a signal stopped the command, prints this and returns the exit code for it.
   func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
     guard let stopper else { return nil }
     console.err("easim: stopped by \(stopper)\(progress)")
     return .checkFailed
   }
 
-  /// Runs until `condition` holds, a signal arrives, or `limit` passes; returns true if the condition holds.
+  /// Runs until `condition` holds, a signal arrives, or `limit` passes, and returns whether the condition holds.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Runs until the last bytes are sent: closing channels and releasing USB devices takes one or two turns of the loop.
+  /// Runs until the last bytes are sent, because closing channels and releasing USB devices takes a turn or two of the
+  /// loop.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

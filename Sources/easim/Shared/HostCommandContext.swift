@@ -6,15 +6,15 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The common parts of all commands that connect to accessories: a device with one app, the selected accessory, and the
-/// transcript and capture.
+/// What all commands that connect to accessories have in common: a device with an app, the selected accessory, the
+/// transcript and the capture.
 final class HostCommandContext {
   let target: AccessoryTarget
   let app: AppView
   private(set) var hadCable = false
-  /// Whether no cable was ever connected, or the last cable's accessory never became ready.
+  /// Whether no cable was ever connected, or the accessory on the last cable was never ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
-  /// An address as an Apple process would print it; it has no meaning outside this process.
+  /// An address to print where an Apple process prints one, which is meaningless outside this process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message for an app whose Info.plist hides all accessories that are present.
   static let nothingVisible = "there are accessories, but the app sees none of them"
@@ -23,7 +23,7 @@ final class HostCommandContext {
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
-  /// Takes the protocol, the app's declarations and the cables' faults from the options.
+  /// Creates a context with the protocol, the app's declarations and the faults from the options.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -35,11 +35,11 @@ final class HostCommandContext {
     try options.openFiles(console)
   }
 
-  /// Creates the context for one of several addresses.
+  /// Creates a context for one of several addresses.
   ///
   /// - Parameters:
-  ///   - adjust: changes the app's settings after the options are applied.
-  ///   - tap: a wrapper for each cable's main channel, placed closest to the device.
+  ///   - adjust: changes the app's settings after the options have been applied.
+  ///   - tap: wraps the main channel of each cable, closest to the device.
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -64,7 +64,7 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// The reason why the accessory was refused; nil if there was no refusal.
+  /// The reason why the accessory was refused, or nil if it was not.
   var refusal: Refusal? { refusals.refusal }
 
   func explainRefusal(_ console: Console) -> Bool { refusals.explain(console) }
@@ -85,8 +85,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until a condition holds, a signal arrives, time is up or no accessory can appear; then calls `closing` and
-  /// unplugs everything cleanly. Returns true if the condition holds.
+  /// Runs until `condition` holds, a signal arrives, `limit` passes or no accessory can appear. Then calls `closing`,
+  /// unplugs all cables, and returns whether the condition holds.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
@@ -100,7 +100,7 @@ final class HostCommandContext {
     return ended
   }
 
-  /// Stops connecting and unplugs; ``isUnplugged`` becomes true after one or two turns of the loop.
+  /// Stops connecting, and unplugs all cables. ``isUnplugged`` becomes true after a turn or two of the loop.
   func stop(_ closing: () -> Void = {}) {
     target.dialer.stop()
     hadCable = device.cableCount > 0
@@ -113,7 +113,7 @@ final class HostCommandContext {
 }
 
 extension DeviceSettings {
-  /// Creates the settings of a command's device from the options; `timeout` is the whole command's time limit.
+  /// Creates the device settings for a command from its options, given the time limit of the whole command.
   init(
     _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
   ) throws {

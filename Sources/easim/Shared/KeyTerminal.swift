@@ -3,11 +3,11 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal of a command that prints lines and takes keys. Each key arrives immediately, nothing is echoed, and the
-/// last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z returns the terminal to the shell until easim
-/// continues; no keys are read in the background.
+/// The terminal of a command that prints lines and reads keys. Each key arrives at once and is not echoed, and the last
+/// line lists the keys. Ctrl-C still sends a signal. Ctrl-Z returns the terminal to the shell until easim continues. In
+/// the background, easim reads no keys.
 final class KeyTerminal: DescriptorHandler {
-  /// How often easim, while in the background, checks whether it is in the foreground again.
+  /// How often easim checks, in the background, whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console
@@ -19,7 +19,7 @@ final class KeyTerminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var timer: LoopTimer?
 
-  /// Whether a terminal is available for keys and for the last line.
+  /// Whether there is a terminal for keys and for the last line.
   static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
@@ -32,7 +32,7 @@ final class KeyTerminal: DescriptorHandler {
       switch signal {
       case SIGTSTP: suspend()
       case SIGCONT:
-        // The shell that continued easim may have changed the terminal's settings.
+        // The shell may have changed the terminal's settings before it continued easim.
         release()
         take()
       default: show()
@@ -53,7 +53,7 @@ final class KeyTerminal: DescriptorHandler {
 
   private func take() {
     guard watch == nil else { return }
-    // If easim runs in the background, reading from the terminal would stop it.
+    // Reading from the terminal would stop easim in the background.
     guard clinux_terminal_hold_keys(STDIN_FILENO) == 0 else {
       timer?.arm(at: loop.now + Self.period)
       return
@@ -86,7 +86,7 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal has closed. Either a signal will end the program, or it continues without keys.
+      // The terminal has closed. Unless a signal ends the program, it continues without keys.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import Glibc
 
-/// Finds profiles: at a path, in the user's folder, or among those compiled in.
+/// Finds profiles: at a path, in the user's folder, or among the built-in ones.
 enum Profiles {
   static var library: ProfileLibrary {
     let home =
@@ -10,8 +10,8 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// Returns the coprocessor that a profile requires. In every process, accessories with the same serial number have
-  /// the same coprocessor.
+  /// Returns the coprocessor that a profile requires. It is the same in every process for accessories with the same
+  /// serial number.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

@@ -4,10 +4,10 @@ import AccessorySimulator
 import AccessoryWorlds
 import LinuxIO
 
-/// The programs that profiles run when a session is opened. The programs are announced in advance, and refused if the
+/// The programs that profiles run for their sessions. easim announces programs in advance, and refuses them if the
 /// profile file does not belong to the user.
 enum Programs {
-  /// Checks the programs of profiles that are about to be played in real time, and announces each program once.
+  /// Checks the programs of profiles that are about to be played in real time, and announces each once.
   static func admit(_ profiles: inout [Profile], _ options: SharedOptions, _ console: Console) throws {
     let isAllowed = options.allowsExec
     var announced: Set<String> = []
@@ -28,7 +28,8 @@ enum Programs {
     }
   }
 
-  /// Returns what `easim profile check` prints about a profile's programs; throws if a program cannot be started.
+  /// Returns what `easim profile check` prints about a profile's programs, or throws an error if a program cannot be
+  /// started.
   static func report(_ profile: Profile) throws -> [String] {
     var lines: [String] = []
     var known: Set<String> = []

@@ -4,11 +4,11 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// The common parts of all commands with a report: the shard, the baseline to compare with, and the report files.
+/// What all commands with a report have in common: the shard, the baseline for a comparison, and the report files.
 ///
-/// The shard, the baseline and the files are checked before the run.
+/// All of these are checked before the run.
 struct RunOutput<Result: Report> {
-  /// The placeholder for the firmware version in the path of a baseline of ``CheckReport``.
+  /// The placeholder for the firmware version in the path of a baseline for ``CheckReport``.
   fileprivate static var firmware: String { "{firmware}" }
 
   let shard: Shard
@@ -18,8 +18,8 @@ struct RunOutput<Result: Report> {
   private var files: [ReportFile]
   fileprivate let console: Console
 
-  /// - Parameter count: the number of items divided among shards. If there is only one item, a shard from the
-  /// environment is ignored.
+  /// - Parameter count: the number of items to divide among shards. If there is only one, the shard from the
+  ///   environment is ignored.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
     tolerance = shared.tolerated
@@ -33,7 +33,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard` or, failing that, by the environment, in which case the shard is printed.
+  /// Returns the shard given by `--shard`, or the one from the environment after printing it.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -67,8 +67,8 @@ struct RunOutput<Result: Report> {
 }
 
 extension RunOutput<CheckReport> {
-  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is no
-  /// baseline for the firmware's version, a message is printed and nothing is compared.
+  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is none,
+  /// prints a message and compares nothing.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 
-/// The places where the accessories of `easim run` appear: one local directory or bus for all, or one address for each.
+/// Where the accessories of `easim run` appear: all in one local directory or on one bus, or at an address each.
 struct RunPorts {
   private let console: Console
   private let pattern: String
@@ -15,7 +15,7 @@ struct RunPorts {
 
   /// - Parameters:
   ///   - pattern: an address in which `{index}` is the accessory's number.
-  ///   - report: receives the cables' events if stdout is used for something else.
+  ///   - report: receives the events of the cables if stdout has another use.
   init(
     on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console,
     report: ((TimelineEvent) -> Void)? = nil
@@ -35,7 +35,7 @@ struct RunPorts {
     }
   }
 
-  /// Returns a port for each profile; the port includes the faults to apply to its cables.
+  /// Returns a port for each profile, including the faults of its cables.
   func ports(for profiles: [Profile]) throws -> [any Port] {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)

@@ -80,7 +80,7 @@ struct SoakOptions: CommandOptions {
 struct SoakRun {
   let recipe: SoakRecipe
   let first: UInt64
-  /// The number of worlds in the whole run; nil if the run is limited by time.
+  /// The number of worlds in the whole run, or nil if the run has a time limit instead.
   let total: Int?
   let output: RunOutput<SoakReport>
   let allowsEmpty: Bool
@@ -120,13 +120,13 @@ struct SoakRun {
     }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
-    // The folder is created at the start, so that an error does not appear only after hours.
+    // The folder is created first, so that an error does not appear only after hours.
     if let folder { try PatientFile.makeFolder(folder, named: "--save \(folder)") }
   }
 
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
 
-  /// The number of worlds in this shard; nil if the run is limited by time.
+  /// The number of worlds in this shard, or nil if the run has a time limit instead.
   var count: UInt64? { share.map { UInt64($0.count) } }
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }

@@ -5,15 +5,15 @@ import AccessorySessions
 import AccessorySoak
 import Glibc
 
-/// One run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and prints a report.
+/// A run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and prints a report.
 ///
 /// ```
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
 /// ```
 final class SoakSession {
-  /// How often to check whether to stop shrinking.
+  /// How often to check whether shrinking should stop.
   private static let turn = Duration.milliseconds(50)
-  /// How long the current worlds may continue after the second Ctrl-C, which stops the shrinking.
+  /// How long the current attempts may continue after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -24,7 +24,7 @@ final class SoakSession {
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    // The transcript is written before the loop runs, because writing blocks while the transcript is not being read.
+    // The transcript is written before the loop runs, because writing blocks if the transcript is not read.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
@@ -42,7 +42,7 @@ final class SoakSession {
       line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Each job may finish its current world.
+    // Lets each job finish its current world.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
@@ -106,7 +106,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The Ctrl-C that stopped the worlds must not stop the shrinking.
+    // The Ctrl-C that stopped the worlds does not stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }
