@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Generates parts of docs/control.md and docs/control-reference.md.
+/// Generates the tables in docs/control.md and docs/control-reference.md.
 package enum ControlPage {
-  /// Returns an index of the methods, a section for each method (what it does, its parameters, its result, its errors,
-  /// and an example with the result of a real run), and a single description of each type that the methods refer to.
+  /// Returns an index of the methods, a section for each method, and a description of each type that the methods use. A
+  /// section lists parameters, result and errors, and contains an example with a real result.
   package static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
@@ -38,12 +38,12 @@ package enum ControlPage {
     }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // The first table lists the fields of all methods together, so it is omitted.
+    // Omits the first table, because it lists the fields of all methods together.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// The results that several methods share; each is also a type.
+  /// The names of results that several methods share, which are described as types.
   private static let shared: Set<String> = {
     let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
     return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)
@@ -82,7 +82,7 @@ package enum ControlPage {
       + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
   }
 
-  /// The methods that do not send a `change` notification.
+  /// The methods that send no `change` notification.
   package static var silent: String {
     let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
     return "Requests without it: \(names.joined(separator: ", ")).\n"
@@ -93,7 +93,7 @@ package enum ControlPage {
     return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text
   }
 
-  /// A table of all kinds of errors.
+  /// A table of the kinds of errors.
   package static var errors: String {
     "| `kind` | code | when |\n|---|---|---|\n"
       + RPCError.Kind.allCases.map { "| `\($0.rawValue)` | \($0.code) | \($0.summary) |\n" }.joined()

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Returns the protocol as an OpenRPC document, made from the methods. Each type occurs once, in `components`.
+/// Describes the protocol as an OpenRPC document. Each type occurs once, in `components`.
 enum OpenRPC {
   static let version = "1.3.2"
 
@@ -20,7 +20,7 @@ enum OpenRPC {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      // Required parameters come first, as the OpenRPC specification demands.
+      // The OpenRPC specification requires this order.
       .init(
         "params",
         .array(

@@ -2,25 +2,25 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A unix socket or a TCP port for clients. The first line that a client sends states the purpose of the connection:
+/// A Unix socket or a TCP port for clients. A client's first line states the purpose of its connection:
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line
 ///   session TICKET    after this line, one session's bytes in both directions
 /// ```
 ///
-/// The port has one token; `session.port` issues tickets, each for a single use. A unix socket needs no token, because
-/// the kernel identifies the connecting user. On a unix socket, a connection whose first line has neither form is for
+/// The port has one token. `session.port` issues tickets, each of which can be used once. A Unix socket needs no token,
+/// because the kernel identifies the user who connects, and it treats a connection without such a first line as one for
 /// requests.
 ///
-/// A connection that has not sent its first line yet is called a newcomer. A port with a token accepts only a few
-/// newcomers and drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
+/// A connection that has not sent its first line yet is a newcomer. A port with a token keeps only a few newcomers and
+/// drops the oldest to make room, so that a flood of silent connections cannot lock out clients for long.
 package final class ControlPort {
   static let mostClients = 1_000
   private static let mostNewcomers = 256
   private static let patience = Duration.seconds(10)
 
-  /// The address that the port listens on, including the port number chosen by the system.
+  /// The address on which the port listens, including the port number chosen by the system.
   package let address: Address
   private unowned let server: ControlServer
   private let token: String?
@@ -34,7 +34,7 @@ package final class ControlPort {
   /// Starts listening.
   ///
   /// - Parameters:
-  ///   - token: the token that clients must send; nil for a unix socket.
+  ///   - token: the token that clients must send, or nil for a Unix socket.
   ///   - warn: called once for each kind of problem.
   package init(
     _ server: ControlServer, at address: Address, token: String?, _ options: TransportOptions,
@@ -42,7 +42,7 @@ package final class ControlPort {
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // A client that knows the token may connect, so the connecting user is not checked.
+    // A client that knows the token may connect, whichever user it runs as.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -52,7 +52,7 @@ package final class ControlPort {
     server.portAddresses.append(self.address.description)
   }
 
-  /// Listens on a unix socket of mode 0600, for programs of the same user.
+  /// Listens on a Unix socket of mode 0600, for programs of the same user.
   package convenience init(
     _ server: ControlServer, path: String, _ options: TransportOptions, on loop: any PollingLoop,
     warn: @escaping (String) -> Void
@@ -60,7 +60,7 @@ package final class ControlPort {
     try self.init(server, at: .unix(path: path), token: nil, options, on: loop, warn: warn)
   }
 
-  /// Stops listening and closes all connections that carry requests; sessions continue until the server ends them.
+  /// Stops listening, and closes all connections for requests. Sessions continue until the server ends them.
   package func close() {
     guard let listener else { return }
     listener.close()
@@ -121,7 +121,7 @@ package final class ControlPort {
       }
       serve(newcomer)
     case .session(let ticket):
-      // No answer is sent, because the next bytes on this connection must be the session's.
+      // Sends no answer, because all further bytes on the connection belong to the session.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
         let reason = "its ticket belongs to no session or was already used"
         return warnOnce(reason, "refused \(newcomer.peer): \(reason)")
@@ -160,7 +160,7 @@ package final class ControlPort {
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
-  /// The connection has no first line that states its purpose, and begins with requests.
+  /// The connection begins with requests instead of a line that states its purpose.
   case requests
   case other
   /// The connection ended before the first line was complete.
@@ -194,7 +194,7 @@ private final class Newcomer: DescriptorHandler {
 
   deinit { close() }
 
-  /// Closes the connection. Releasing a newcomer is not enough, because the loop retains what it watches.
+  /// Closes the connection. Releasing the newcomer would not suffice, because the loop retains what it watches.
   func close() {
     done = nil
     timer?.cancel()
@@ -206,7 +206,7 @@ private final class Newcomer: DescriptorHandler {
 
   func start(on loop: any PollingLoop, _ done: @escaping (FirstLine) -> Void) throws {
     self.done = done
-    // Clients usually send their first line immediately.
+    // Clients usually send their first line at once.
     descriptorReady(.readable)
     if isWaiting { watch = try loop.watch(socket, for: .readable, self) }
   }
@@ -241,7 +241,7 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Before closing the socket, sends a final message and reads everything that the peer has sent; otherwise a reset
+  /// Sends a final message, and reads what the peer has sent so far, because unread bytes would cause a reset that
   /// could discard the message.
   func send(_ text: String) {
     let bytes = Array(text.utf8)

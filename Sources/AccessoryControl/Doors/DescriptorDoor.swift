@@ -1,33 +1,32 @@
 import AccessoryCore
 import LinuxIO
 
-/// Carries the bytes of one client: over stdin and stdout, or a connected socket.
+/// Carries the bytes of one client over stdin and stdout, or over a connected socket.
 ///
-/// The door reads only while the client accepts more, so a client that does not read its answers blocks only itself.
-/// When the input ends, pending answers are still sent before the client is closed.
+/// The door reads only while the client accepts calls, so a client that does not read its answers blocks only itself.
+/// When the input ends, the door sends all pending answers before it closes the client.
 package final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether the client uses stdin and stdout, in which case a closed output means that the client has exited.
+  /// Whether the client uses stdin and stdout, in which case a closed output means that it has exited.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false
   private var isEnding = false
   private var ended: (() -> Void)?
 
-  /// Whether the client has ended and everything has been written.
+  /// Whether the client has ended and the door has written everything.
   package private(set) var isOver = false
 
-  /// The reason why the client's requests could not be read, or its answers could not be written; nil if the client
-  /// disconnected normally.
+  /// Why reading requests or writing answers failed, or nil if the client disconnected normally.
   package private(set) var failure: String?
 
   package convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Starts to serve a client on a connected socket, beginning with bytes that were already read from the socket. The
-  /// socket is closed when the client has ended.
+  /// Serves a client on a connected socket, beginning with bytes that have already been read from it. The door closes
+  /// the socket when the client has ended.
   package convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -46,7 +45,7 @@ package final class DescriptorDoor {
     stream.resumeReading()
   }
 
-  /// Sends as much as possible, and watches the descriptors for more input or room for output.
+  /// Sends as many bytes as possible, then waits for more input or for room in the output.
   private func flush() {
     guard !isEnding else { return }
     var isFull = false
@@ -61,7 +60,7 @@ package final class DescriptorDoor {
     if client.wantsToRead { stream.resumeReading() } else { stream.pauseReading() }
   }
 
-  /// Ends the client; answers that have not been sent yet are lost.
+  /// Ends the client without sending pending answers.
   package func close(_ reason: String) {
     client.close(reason)
     isEnding = true
@@ -108,7 +107,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
     if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
-    // A client on a socket may have sent its last requests before it disconnected, so reading continues.
+    // Continues reading, because a client on a socket may have sent its last requests before it disconnected.
     isOutputClosed = true
     if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
     flush()

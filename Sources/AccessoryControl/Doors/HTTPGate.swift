@@ -1,12 +1,12 @@
 import AccessoryFormats
 import AccessoryPages
 
-/// Decides whether to admit an HTTP request, based only on its first line and headers.
+/// Decides whether to admit an HTTP request, based on its first line and headers.
 ///
-/// Any web page can make a browser send requests to this machine, so three things are checked: the `Host`, to stop DNS
-/// rebinding, in which an attacker's host name refers to this machine; the `Origin`, to stop other web pages; and the
-/// token, without which only the page and `/healthz` are available. The page contains nothing secret: the token follows
-/// the `#` in its address, which browsers do not send.
+/// Because any web page can make a browser send requests to this machine, the gate checks three things. The `Host`
+/// stops DNS rebinding, in which an attacker's host name refers to this machine. The `Origin` stops other web pages.
+/// Without the token, only the page and `/healthz` are available. The page contains no secret: the token follows the
+/// `#` in its address, a part that browsers do not send.
 package struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests, by path.
   package enum Route: String, Equatable, Sendable, CaseIterable {
@@ -19,7 +19,7 @@ package struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether requests for this path are answered without the token.
+    /// Whether this path needs no token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {
@@ -36,13 +36,13 @@ package struct HTTPGate: Equatable, Sendable {
   }
 
   package enum Refusal: Error, Equatable {
-    /// `Host` is missing, or names another server.
+    /// The `Host` header is missing or names another server.
     case foreignHost(String?)
-    /// The request comes from a web page on another server.
+    /// The request comes from another server's web page.
     case foreignOrigin(String)
     case noToken
     case unknownPath(String)
-    /// The path exists, but requires a different method.
+    /// The path requires a different method.
     case wrongMethod(Route)
     case tooLarge
 
@@ -71,7 +71,7 @@ package struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// The maximum size of an accepted body in bytes.
+  /// The maximum size of a body in bytes.
   package static let longestBody = 4 << 20
 
   /// The first line and headers of a request.
@@ -104,13 +104,13 @@ package struct HTTPGate: Equatable, Sendable {
     isForMetrics = false
   }
 
-  /// Creates a gate for a server that offers only metrics, for which no token is required.
+  /// Creates a gate for a server that provides only metrics, without a token.
   package init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
-  /// Returns the route of a request, or the reason why the request is refused.
+  /// Returns the route of a request, or the reason why the gate refuses the request.
   package func admit(_ head: Head) -> Result<Route, Refusal> {
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(head.host)) }
     if let origin = head.origin, origin.lowercased() != "http://\(host)" { return .failure(.foreignOrigin(origin)) }
@@ -125,7 +125,7 @@ package struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if the request could be admitted only because of the token.
+  /// Returns true if a request with this decision must have had the token.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

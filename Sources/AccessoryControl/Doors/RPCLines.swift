@@ -1,24 +1,23 @@
 import AccessoryCore
 
-/// A client that sends and receives lines of JSON-RPC. The owner passes received bytes in and sends what comes out.
+/// A client that sends and receives lines of JSON-RPC, while the owner of this object does the I/O.
 ///
-/// - While more than ``mostUnsent`` bytes are waiting to be sent, no further line is handled: ``wantsToRead`` is false,
-/// and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no
-/// buffer grows.
-/// - Notifications for which there is no room are dropped and counted; a `dropped` notification reports their number
-/// when there is room again.
+/// - While more than ``mostUnsent`` bytes are unsent, no further line is handled: ``wantsToRead`` is false, and the
+///   door stops reading. A client that does not read its answers therefore blocks only itself, and no buffer grows.
+/// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
+///   how many were dropped.
 public final class RPCLines {
-  /// The number of unsent bytes at which no further line is handled.
+  /// The number of unsent bytes above which no further line is handled.
   package static let mostUnsent = UnsentNews.few
 
-  /// Called when there is something to send, or when ``wantsToRead`` has changed.
+  /// Called when there are bytes to send, or when ``wantsToRead`` has changed.
   package var changed: (() -> Void)?
   private let client: ControlClient
   private var cutter = RPCLineCutter()
   private var unsent = UnsentNews(.lines)
   private var isHandling = false
 
-  /// Creates the line interface for a client.
+  /// Creates the lines of a client.
   public init(_ client: ControlClient) {
     self.client = client
     client.changed = { [weak self] in self?.handleLines() }
@@ -28,10 +27,10 @@ public final class RPCLines {
     }
   }
 
-  /// Whether the next line may be handled now.
+  /// Whether the next line can be handled now.
   package var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
-  /// The number of bytes that are waiting to be sent.
+  /// The number of unsent bytes.
   public var unsentCount: Int { unsent.count }
 
   /// Whether every request has been answered.
@@ -44,15 +43,15 @@ public final class RPCLines {
     handleLines()
   }
 
-  /// Passes the unsent bytes to `body`, which returns how many bytes it took.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it sent.
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // The lines are handled in a later turn of the loop, because a call may be in progress.
+    // Handles the lines in a later turn of the loop, because a call may be in progress.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
-  /// Ends the client, because the connection has ended.
+  /// Ends the client when its connection has ended.
   public func close(_ reason: String) {
     changed = nil
     unsent = UnsentNews(.lines)
@@ -60,7 +59,7 @@ public final class RPCLines {
   }
 
   private func handleLines() {
-    // Handling a request may complete other requests and call this function again, but lines are handled one at a time.
+    // Handling a request may complete other requests and call this function again.
     guard !isHandling else { return }
     isHandling = true
     defer { isHandling = false }

@@ -1,13 +1,13 @@
 import AccessoryCore
 
-/// The answers and notifications that are waiting to be sent to a client.
+/// The answers and notifications that have not been sent to a client yet.
 ///
-/// Notifications are dropped and counted when too many bytes are unsent; once most of these bytes have been sent, a
-/// `dropped` notification reports how many notifications were dropped.
+/// Notifications are dropped while too many bytes are unsent. When most bytes have been sent, a `dropped` notification
+/// reports how many notifications were dropped.
 package struct UnsentNews {
-  /// The number of unsent bytes below which notifications are accepted again and a door reads further requests.
+  /// The number of unsent bytes below which notifications are accepted again and doors read further requests.
   package static let few = 1 << 20
-  /// The number of unsent bytes at which notifications begin to be dropped.
+  /// The number of unsent bytes from which notifications are dropped.
   static let most = 4 << 20
 
   package enum Form: Sendable {
@@ -18,14 +18,14 @@ package struct UnsentNews {
 
   private let form: Form
   private var bytes = ByteQueue()
-  /// How many dropped notifications have not been reported yet.
+  /// The number of dropped notifications that have not been reported yet.
   package private(set) var droppedCount = 0
 
   package init(_ form: Form) { self.form = form }
 
   package var count: Int { bytes.count }
 
-  /// Adds a notification; returns false if it was dropped.
+  /// Adds a notification, or drops it and returns false.
   package mutating func add(_ news: ControlNews) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1
@@ -37,7 +37,7 @@ package struct UnsentNews {
 
   package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Passes the unsent bytes to `body`, which returns how many bytes it took.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it sent.
   package mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }

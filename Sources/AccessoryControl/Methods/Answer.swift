@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The answer of a method: an object whose keys are derived from `Source`. Answers are only written, so unlike a `Record`
-/// they need no type that holds the values.
+/// The answer of a method, which is an object with keys computed from `Source`. Unlike a `Record`, an answer is only
+/// written, so it needs no type for the values.
 struct Answer<Source>: Sendable {
   let shape: RecordShape
   let tree: @Sendable (Source) -> JSON5Value
@@ -21,7 +21,7 @@ struct Answer<Source>: Sendable {
     static func buildBlock(_ keys: Key<Source>...) -> [Key<Source>] { keys }
   }
 
-  /// An object with a single key.
+  /// An object with one key.
   static func only(_ name: String, _ key: String, _ format: Format<Source>, _ summary: String) -> Answer
   where Source: Equatable & Sendable {
     Answer(name) { Key(key, format, summary) { $0 } }
@@ -58,7 +58,7 @@ extension Key {
     write = { format.write(value($0)) }
   }
 
-  /// A key that is left out if there is no value.
+  /// A key that is omitted if there is no value.
   init<Value>(
     optional key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Source) -> Value?
   ) {
@@ -68,7 +68,7 @@ extension Key {
 }
 
 extension Answer<String> {
-  /// The ID of an object that was created.
+  /// The ID of a new object.
   static func new(_ kind: String) -> Answer { .only("new \(kind)", kind, .text, "the id of the new \(kind)") }
 }
 

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for captures and transcripts, which can be switched on and off while cables are in use.
+  /// The methods for captures and transcripts, which clients can start and stop while cables are in use.
   static let captures: [ControlMethod] = [
     ControlMethod(
       "capture.start",

@@ -1,32 +1,31 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// One method of the control protocol. The method's parameter reader, `rpc.discover` and docs/control-reference.md are
-/// all based on this description.
+/// A method of the control protocol. This description is the basis of the method's parameters, `rpc.discover` and
+/// docs/control-reference.md.
 package struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   package let name: String
   package let summary: String
   package let params: RecordShape
   package let result: RecordShape
-  /// The kinds of errors that the method can return, in addition to `params`.
+  /// The kinds of errors that the method can return in addition to `params`.
   package let errors: [RPCError.Kind]
-  /// The method's effect on the server, which decides whether other clients are notified.
+  /// The method's effect on the server, which determines whether other clients are notified.
   package let effect: Effect
-  /// The parameters of the method's example in the documents; a test runs the example.
+  /// The parameters of the example in the documents, which a test runs.
   package let example: String
-  /// The result of the method's example, if the result varies between runs or needs more than one process; nil if the
-  /// test generates it.
+  /// The result of the example if it varies between runs or needs several processes, or nil if the test generates it.
   package let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
-  /// A method's effect on the server.
+  /// The effect of a method on the server.
   package enum Effect: Sendable {
-    /// The method changes something. Each successful call sends a `change` notification.
+    /// The method changes something, so each successful call sends a `change` notification.
     case changes
-    /// The method changes the clock of a world with virtual time, and changes nothing in a world with real time.
+    /// The method changes the clock of a world with virtual time, but nothing in a world with real time.
     case passesTime
-    /// The method changes only session bytes and this client's own subscriptions.
+    /// The method changes only the bytes of sessions and the client's own subscriptions.
     case reads
   }
 
@@ -40,12 +39,12 @@ package struct ControlMethod: Sendable {
     ) { call, asked, answer in
       let values = try Self.values(of: params, in: asked, of: name)
       let made = try body(call, repeat each values)
-      // If some of the method's files have not been read yet, the result is ignored and the method is called again.
+      // If a file has not been read yet, the result is discarded and the method will be called again.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
-  /// Creates a method that returns nothing.
+  /// Creates a method without a result.
   init<each Value>(
     _ name: String, _ summary: String, _ params: Arguments<repeat each Value>, effect: Effect = .changes,
     errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -56,8 +55,8 @@ package struct ControlMethod: Sendable {
       body)
   }
 
-  /// Creates a method that may answer later. If the method throws, the thrown error is the answer, and the method must
-  /// not answer again.
+  /// Creates a method that may answer later. If the method throws an error, that error is its answer, and the method
+  /// must not answer again.
   init<each Value, Source>(
     later name: String, _ summary: String, _ params: Arguments<repeat each Value>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -82,7 +81,7 @@ package struct ControlMethod: Sendable {
     (self.params, self.result) = (params, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
-      // The world is looked up before the method runs, because the method may remove the object that leads to it.
+      // Finds the world before the method runs, because the method may remove the object that leads to it.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, asked) { answer in
         let tree = answer.map { result.tree($0) }
@@ -112,7 +111,7 @@ final class ControlCall {
     return library
   }
   let id: RPCID?
-  /// The wait that delays the call's answer; nil if the call is not waiting.
+  /// The wait that delays the answer, or nil if the call is not waiting.
   weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 
@@ -125,7 +124,7 @@ final class ControlCall {
 
   var isAnswered: Bool { done == nil }
 
-  /// Answers the request; later answers are ignored.
+  /// Answers the request unless it has been answered.
   func answer(_ result: Result<JSON5Value, RPCError>) {
     let done = done
     self.done = nil
@@ -134,7 +133,7 @@ final class ControlCall {
 }
 
 package enum ControlMethods {
-  /// All methods, in the order in which the documentation lists them.
+  /// All methods, in the order of the documentation.
   package static let all: [ControlMethod] =
     server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures
     + traces

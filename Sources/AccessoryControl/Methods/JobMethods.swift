@@ -5,7 +5,7 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for jobs: runs that continue while other requests are answered.
+  /// The methods for jobs, which are runs that continue while the server answers other requests.
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",

@@ -3,7 +3,8 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker: an app shows the picker, and a test, script or person chooses an accessory.
+  /// The methods for the Bluetooth picker, which an app shows and in which a test, a script or a user chooses an
+  /// accessory.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
@@ -38,7 +39,7 @@ extension ControlMethods {
     },
   ]
 
-  /// How long the user may take to choose, and how long the chosen accessory may take to connect.
+  /// The time limits for choosing an accessory, and for its connection after that.
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(
@@ -77,7 +78,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // The outcome is deferred, so that the app is notified before the picker answers.
+              // Finishes in a later turn of the loop, so that the app is notified before the picker answers.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
@@ -86,12 +87,12 @@ extension ControlMethods {
 
 struct AppPicker {
   var isShown = false
-  /// What the user does in the current picker or, if no picker is shown, in the next one.
+  /// What the user does in the current picker, or in the next one if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the chosen accessory; nil once the app has been notified.
+  /// The serial number of the chosen accessory, or nil after the app has been notified.
   var chosenSerial: String?
 
-  /// Returns true, but only once, if this accessory is the chosen one.
+  /// Returns true, but only once, for the chosen accessory.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions, at an app's end or at the end of an accessory whose sessions were taken over.
+  /// The methods for sessions, at the end of an app or of an accessory whose sessions a client has taken over.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
@@ -93,7 +93,7 @@ extension ControlMethods {
     },
   ]
 
-  /// The maximum number of bytes that may wait in one session until there is room.
+  /// The maximum number of bytes in a session that may wait for room.
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
@@ -101,7 +101,7 @@ extension ControlMethods {
     Key("t", .seconds, "seconds on the world's clock") { $0.time.wholeSeconds }
   }
 
-  /// Creates a ticket for a connection that carries the bytes of a session.
+  /// Issues a ticket for a connection that carries the bytes of a session.
   static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
     let address = call.client.cameByPort ? nil : call.server.portAddresses.first
     guard call.client.cameByPort || address != nil else {
@@ -163,7 +163,7 @@ private struct ReadBytes {
   }
 }
 
-/// The address to connect to for the bytes of a session, and the line to send there.
+/// The address to which a client connects for the bytes of a session, and the line to send there first.
 struct PortPlace {
   let address: String?
   let firstLine: String

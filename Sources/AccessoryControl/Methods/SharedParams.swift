@@ -18,14 +18,14 @@ extension Format<Double> {
 }
 
 extension Instant {
-  /// Seconds since the clock started, with six decimal places.
+  /// Seconds since the start of the clock, with six decimal places.
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
 extension Arguments {
   static var none: Arguments<> { .init("no parameters") }
 
-  /// An object with a single key.
+  /// An object with one key.
   static func only<Only>(_ name: String, _ parameter: Argument<Only>) -> Arguments<Only> {
     Arguments<Only>(name, parameter)
   }

@@ -31,7 +31,7 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // The world is kept alive until its last scheduled work has run.
+      // Keeps the world alive until its last scheduled work has run.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
     },
   ]

@@ -4,12 +4,13 @@ import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
 
-/// A load test in a world: a separate app on the world's device opens sessions with one accessory and sends bursts.
+/// A load test in a world, in which a separate app on the world's device opens sessions with one accessory and sends
+/// bursts.
 final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
   private let site: BurstSite
-  /// The serial number of the accessory to test; nil means the first accessory that connects.
+  /// The serial number of the accessory to test, or nil for the first accessory that connects.
   private let serial: String?
   private let limits: [BurstLimit]
   private var app: AppView?
@@ -51,12 +52,12 @@ final class BurstJob: AppHandler {
     guard let app else { return }
     self.app = nil
     timer?.cancel()
-    // The timer retains this job.
+    // Breaks a retain cycle: the timer retains this job.
     timer = nil
     var report = runner.report
     report.require(limits)
     app.close("the load test is over")
-    // This object is retained until its sessions have ended, because they call it.
+    // Retains this object until its sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }
@@ -96,7 +97,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The counters of all load tests that a server has run, by accessory; they are shown as metrics.
+/// The totals of all load tests on a server, by accessory, for metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0
@@ -105,7 +106,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The maximum number of accessories that have their own counters; all other accessories share one set of counters.
+  /// The maximum number of accessories with separate totals; all others share one.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

@@ -8,10 +8,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The server of the control protocol, which owns simulated worlds of accessories and apps, and their clients.
+/// The server of the control protocol, which owns its clients and the simulated worlds with accessories and apps.
 ///
-/// The server does no I/O for its clients: ``DescriptorDoor``, ``ControlPort`` and others connect the server to stdin
-/// and stdout, to sockets and to HTTP. All work is done on the server's loop.
+/// The server does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect it to stdin and
+/// stdout, to sockets and to HTTP. All work takes place on the server's loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -20,7 +20,7 @@ import LinuxIO
 /// ```
 public final class ControlServer {
   static let mostWorlds = 1_000
-  /// The maximum number of objects of each kind in one world: accessories, apps, hosts and open sessions.
+  /// The maximum number of objects of one kind (accessories, apps, hosts or open sessions) in a world.
   static let mostObjects = 10_000
 
   /// The settings of a server.
@@ -29,22 +29,22 @@ public final class ControlServer {
     /// Whether accessories may run programs on this machine.
     package var allowsExec = false
     package var transport = TransportOptions()
-    /// The media through which addresses are opened.
+    /// The media that provide addresses.
     package var media = MediumTable.standard
     package var profiles = ProfileLibrary()
-    /// Creates the coprocessor for an accessory that is plugged in at an address outside the server.
+    /// Creates the coprocessor for an accessory that is plugged in outside the server.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
-    /// Whether the world `main` reports each control message as an event.
+    /// Whether the world `main` reports control messages as events.
     package var tellsMessages = false
     /// Called with every event of every world.
     package var report: (TimelineEvent) -> Void = { _ in }
-    /// When the loop's clock showed zero, in nanoseconds since 1970; used for captures.
+    /// The time at which the loop's clock showed zero, for captures, in nanoseconds since 1970.
     package var epoch: Int64 = 0
-    /// Formats an event as a line of text, for a comment in a capture.
+    /// Formats an event as a comment for a capture.
     package var eventText: (TimelineEvent) -> String = { $0.json }
-    /// Where captures and reports of runs are kept after the server has ended; nil means that they are not kept.
+    /// Where to keep captures and reports after the server has ended, or nil to keep none.
     package var kept: (any KeptFiles)?
-    /// The seed for worlds that are created without one.
+    /// The seed for worlds for which a client gives none.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.
@@ -69,7 +69,7 @@ public final class ControlServer {
   var captures = ControlTable<ControlledCapture>(kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
   var bursts = BurstTallies()
 
-  /// Creates a server that contains the world `main`, which runs in real time.
+  /// Creates a server with the world `main`, which runs in real time.
   public init(_ settings: Settings, on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -79,16 +79,16 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client. Everything the client launches ends with ``ControlClient/close(_:)``.
+  /// Creates a client. What it launches ends with ``ControlClient/close(_:)``.
   ///
-  /// - Parameter isTransient: whether everything that the client launches outlives the client, as for a single request.
+  /// - Parameter isTransient: whether what the client launches outlives it, as for a single HTTP request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
     return client
   }
 
-  /// Adds an accessory to the world `main` and plugs it in at the given port. Clients can control the accessory.
+  /// Adds an accessory to the world `main`, where clients can control it, and plugs it in at the given port.
   ///
   /// - Returns: the accessory's ID.
   /// - Throws: an error if the accessory cannot be plugged in there.
@@ -104,8 +104,8 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory in the world `main` whose state allows the action: unplugging, for example,
-  /// affects only accessories that are plugged in.
+  /// Performs an action on every accessory in the world `main` that allows it; for example, only accessories that are
+  /// plugged in can be unplugged.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   package func performOnAll(_ action: AccessoryAction) throws {
@@ -124,16 +124,16 @@ public final class ControlServer {
     settle()
   }
 
-  /// Does all the work that can be done without advancing virtual time.
+  /// Does all work that is due without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
-  /// Runs work in a later turn of the loop, when no other call is in progress.
+  /// Runs work in a later turn of the loop, when no call is in progress.
   func later(_ work: @escaping () -> Void) { loop.schedule(after: .zero, work) }
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request with these parameters changes, which is the world that contains the object named
-  /// in the request; nil if the request changes no world.
+  /// Returns the world that a request changes, which contains the object named in its parameters, or nil if the request
+  /// changes no world.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -149,7 +149,7 @@ public final class ControlServer {
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }
 
-  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both ends of each cable notice.
+  /// Ends all worlds and unplugs everything. The loop must run a little longer, so that both ends of each cable notice.
   package func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
@@ -159,7 +159,7 @@ public final class ControlServer {
   package var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// Stores the objects of one kind by ID; no ID is used twice.
+/// The objects of one kind, by ID. IDs are not reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String

@@ -8,35 +8,35 @@ import AccessorySessions
 import AccessoryWorlds
 import LinuxIO
 
-/// One world of a server: an Apple device with its apps, and accessories.
+/// A world of a server, with an Apple device, its apps, and accessories.
 ///
-/// A world in real time runs on its own. In virtual time, a request does only the work that is due now. Time passes
-/// only while a client waits, in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
+/// A world in real time runs by itself. In virtual time, a request does only work that is due, and time passes only
+/// while a client waits: in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
 final class ControlWorld {
-  /// How many notices are kept for clients that connect later.
+  /// The number of notices to keep for clients that connect later.
   static let mostNotices = 4_096
-  /// How many turns the loop in virtual time runs before other clients are served.
+  /// The number of turns of the virtual loop before other clients are served.
   private static let turnsAtOnce = 2_000
 
   let id: String
   let choices: WorldChoices
   unowned let server: ControlServer
   let world: World
-  /// The loop of virtual time; nil in real time.
+  /// The loop for virtual time, or nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// Accessory IDs, keyed by the numbers that identify the accessories in the world's events.
+  /// The IDs of accessories, by the numbers that identify accessories in the events of the world.
   var numbers: [Int: String] = [:]
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with new events in sessions that they have taken over. Such a client's waits end, so that the client can
-  /// react before more time passes.
+  /// Clients that have taken over sessions with new events. Their waits end, so that they can react before more time
+  /// passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
-  /// Ended sessions that can still be read.
+  /// Sessions that have ended but can still be read.
   private var endedSessions = Queue<String>()
   private var killedApps: [ControlledApp] = []
   private(set) var failure: RPCError?
@@ -62,7 +62,7 @@ final class ControlWorld {
     packets.changed = { [weak self] in self?.recheck() }
   }
 
-  /// Forwards events to the world. Events that occur while the world is being created are dropped.
+  /// Forwards events to the world. Events during the creation of the world are dropped.
   private final class EventForwarder {
     weak var world: ControlWorld?
   }
@@ -83,7 +83,7 @@ final class ControlWorld {
     add(.event(event), about: accessory, for: nil)
   }
 
-  /// Adds a notice, which `owner` receives regardless of its subscriptions.
+  /// Adds a notice, which `owner` receives even without a subscription.
   func add(
     _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
   ) {
@@ -105,7 +105,7 @@ final class ControlWorld {
 
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// Returns the accessory that an event is about, found by its cable or, failing that, by its serial number.
+  /// Returns the accessory to which an event belongs, found by its cable or by its serial number.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
@@ -118,7 +118,7 @@ final class ControlWorld {
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. `done` is called once, at the deadline or earlier.
+  /// Waits for a notice or a condition, and calls `done` once, at the deadline or earlier.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
@@ -136,14 +136,14 @@ final class ControlWorld {
     }
   }
 
-  /// Checks all waits again after something has changed.
+  /// Checks all waits after something has changed.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
 
   func cancel(_ wait: ControlWait) { finish { $0 === wait ? .cancelled : nil } }
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
-  /// Ends a client's waits because of an event in a session that the client has taken over.
+  /// Ends the waits of a client because of an event in a session that it has taken over.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
   private func finish(_ how: (ControlWait) -> ControlWait.End?) {
@@ -166,7 +166,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Advances virtual time for as long as any client waits.
+  /// Advances virtual time while any client waits.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
@@ -213,14 +213,14 @@ final class ControlWorld {
     for capture in captures { capture.include(taps, name) }
   }
 
-  /// Keeps an ended session readable until enough other sessions have ended.
+  /// Keeps an ended session readable until many other sessions have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app until its open sessions end, as some systems do.
+  /// Keeps a killed app until its open sessions end, as on some systems.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {
@@ -250,12 +250,12 @@ final class ControlWorld {
 
 final class ControlWait {
   enum End {
-    /// The awaited notice or condition occurred.
+    /// The expected notice or condition occurred.
     case reached(ControlNotice?)
     case limit
-    /// A session that the client has taken over needs attention.
+    /// A session that the client has taken over has a new event.
     case attention
-    /// The client has ended, or has cancelled the request.
+    /// The client has ended or has cancelled the request.
     case cancelled
     case failed(RPCError)
   }

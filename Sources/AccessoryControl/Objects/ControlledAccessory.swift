@@ -12,15 +12,15 @@ import IAP2
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// The port where the accessory is plugged in; nil means the world's own device.
+  /// The port at which the accessory is plugged in, or nil for the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviors that replace those of the profile, by protocol; the key nil stands for all other protocols.
+  /// The behaviors that replace those of the profile, by protocol; the key nil stands for all other protocols.
   private var behaviors: [String?: Behavior] = [:]
-  /// The recording, if any, that the accessory plays back in its sessions.
+  /// The recording that the accessory plays back in its sessions, or nil if there is none.
   private let recorded: RecordedBehavior?
-  /// The client that has taken over the sessions, and the protocols of these sessions; nil means all protocols.
+  /// The client that has taken over sessions, and their protocols, or nil for all protocols.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   let taps = CableTaps()
   var tally = AccessoryTally()
@@ -120,7 +120,8 @@ final class ControlledAccessory {
 
   // MARK: Quirks and behaviors
 
-  /// Changes the profile. Returns true if the change takes effect now, not when the accessory is next plugged in.
+  /// Changes the profile, and returns true if the change takes effect now, not only when the accessory is next plugged
+  /// in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -138,13 +139,13 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // The client also keeps the protocols that it has already taken over; nil means all protocols.
+    // The client keeps the protocols that it took over earlier; nil stands for all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Returns later sessions to the profile's behavior, and closes the sessions that a client has taken over.
+  /// Gives later sessions to the profile's behavior, and closes those that a client has taken over.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

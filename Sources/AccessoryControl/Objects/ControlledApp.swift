@@ -3,17 +3,17 @@ import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
 
-/// A remote app: an ``AppView`` of a world's device, controlled over the protocol. The app's view implements all the
-/// rules for notifications, suspension and sessions.
+/// An app that a client controls over the protocol. Its ``AppView`` implements all rules for notifications, suspension
+/// and sessions.
 final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// The client whose end also ends the app; nil if the app outlives the client that launched it.
+  /// The client with which the app ends, or nil if the app outlives the client that launched it.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
-  /// The view of an app that was killed while it had open sessions.
+  /// The view of an app that was killed while it had open sessions, or nil.
   private var killed: AppView?
 
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
@@ -37,7 +37,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. Launching the app and opening sessions have their own methods.
+  /// Performs an action on this app. Separate methods launch the app and open sessions.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -70,14 +70,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. The app's sessions are closed or, as on some systems, left open. If the sessions are left open, the
-  /// accessory sees no change, but its bytes are not read.
+  /// Ends the app, and closes its sessions or, as on some systems, leaves them open. The accessory does not notice open
+  /// sessions of an ended app, but its bytes are not read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, !openSessions.isEmpty {
       killed = ended
-      // The separate connections are closed, as are the sockets of a process that exits.
+      // Separate connections are closed, like the sockets of a process that exits.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {
@@ -88,7 +88,7 @@ final class ControlledApp: AppHandler {
     if picker.isShown { world.recheck() }
   }
 
-  /// Returns true if the app was killed and its last session has ended, so that the app can be dropped.
+  /// Returns true if the app was killed and has no open session, so that it can be dropped.
   func forgetIfDone() -> Bool {
     guard openSessions.isEmpty else { return false }
     closeSessions("the app was killed")

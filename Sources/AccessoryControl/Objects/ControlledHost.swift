@@ -35,7 +35,7 @@ final class ControlledHost {
   }
 }
 
-/// Plugs the cables of one address into a device, and keeps track of them until they end.
+/// Plugs the cables of an address into a device, and tracks them until they end.
 private final class HostCables: CableOwner {
   private let device: Device
   private var cables: [Int: PluggedCable] = [:]

@@ -2,10 +2,10 @@ import AccessoryFormats
 import AccessoryPages
 import AccessoryRuns
 
-/// A long run, such as a load test, a scenario, or seeded worlds. A job reports its progress, can be cancelled, and
-/// keeps its report after the run ends.
+/// A long run, such as a load test, a scenario, or worlds from seeds. A job reports its progress, can be cancelled, and
+/// keeps its report after the end.
 final class ControlledJob {
-  /// The maximum number of jobs that are kept; beyond this, the oldest ended jobs are dropped.
+  /// The maximum number of jobs, above which the oldest ended job is dropped.
   static let mostKept = 100
 
   enum Kind: String, CaseIterable, Sendable {
@@ -19,17 +19,17 @@ final class ControlledJob {
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
-  /// Stops the run early, so that it ends with the results so far.
+  /// Stops the run, which then ends with the results so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Reports in a format specific to the job; existing programs still read this format.
+  /// Reports in the job's older formats, which existing programs read.
   private var ownForms: [ReportForm: String] = [:]
   var figures: () -> JSON5Value? = { nil }
-  /// The trace recorder for the run's own world; nil if the run uses ``world``.
+  /// The trace recorder of a run with its own world, or nil if the run uses ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// Why the job's reports could not be written to the folder of `--keep`; nil if they were written.
+  /// Why the job's reports could not be written to the folder of `--keep`, or nil if they were.
   private var keepFailure: String?
 
   struct Outcome {
@@ -64,8 +64,9 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Calls `step` once in each turn of the server's loop, so that other clients are served, until `step` returns nil or
-  /// the job is cancelled; then `finish` ends the job. `step` returns the progress, or nil when the work is done.
+  /// Calls `step` once in each turn of the loop, so that other clients are served in between, until it returns nil or
+  /// the job is cancelled. Then calls `finish`, which ends the job. The value of `step` is the progress, or nil if the
+  /// work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false

@@ -61,7 +61,7 @@ final class ControlledProxy {
   func remove() {
     proxy.stop()
     world.server.proxies.remove(id)
-    // The proxy is retained until its channels have ended.
+    // Retains the proxy until its channels have ended.
     world.loop.schedule(after: .seconds(5)) { [proxy] in withExtendedLifetime(proxy) {} }
   }
 }

@@ -3,20 +3,20 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// One end of a session: an app's end, or the end of an accessory whose sessions a client has taken over.
+/// The end of a session at an app, or at an accessory whose sessions a client has taken over.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory, at an accessory's end; nil at an app's end.
+  /// The accessory whose end this is, or nil at an app.
   weak var accessory: ControlledAccessory?
-  /// The app, at an app's end; nil at an accessory's end.
+  /// The app whose end this is, or nil at an accessory.
   weak var app: ControlledApp?
-  /// The accessory's connection ID, at an app's end; otherwise nil.
+  /// The accessory's connection ID, or nil at an accessory.
   var connectionID: Int?
-  /// The client that receives the session's notifications.
+  /// The client that is notified about the session.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes; while it is set, requests cannot carry them.
+  /// A separate connection for the session's bytes. While there is one, requests cannot carry the bytes.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
@@ -48,8 +48,8 @@ final class ControlledSession: SessionHandler {
 
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes bytes after those of earlier requests. Bytes for which there is no room wait until the deadline; `done`
-  /// receives the number of bytes that were written.
+  /// Writes bytes after those of earlier requests, waiting for room until the deadline. `done` receives the number of
+  /// bytes written.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)
@@ -76,7 +76,7 @@ final class ControlledSession: SessionHandler {
 
   func close(_ reason: String?) { session.close(reason) }
 
-  /// Closes the session once it has accepted this many bytes, including those still in its port's connection.
+  /// Closes the session after it has accepted this many bytes, including those still in its port's connection.
   func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
     let isComplete = { [session] in session.bytesWritten >= count || !session.isOpen }
     func finish() {
@@ -88,7 +88,7 @@ final class ControlledSession: SessionHandler {
     recheckLater(until: isComplete)
   }
 
-  /// Checks again after a moment, because a port does not report when it has written its bytes.
+  /// Checks again a little later, because a port does not report when it has written its bytes.
   private func recheckLater(until isComplete: @escaping () -> Bool) {
     world.loop.schedule(after: .milliseconds(1)) { [weak self] in
       self?.world.recheck()
@@ -126,7 +126,7 @@ final class ControlledSession: SessionHandler {
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 
-  /// Why the session ended; nil while it is open.
+  /// Why the session ended, or nil while it is open.
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 

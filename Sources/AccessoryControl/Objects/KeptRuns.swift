@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers. Each run is a folder with
+/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers. Each run has a folder with
 /// `run.json` and its reports.
 struct KeptRuns {
   static let mostListed = 1_000
@@ -9,7 +9,7 @@ struct KeptRuns {
 
   let files: any KeptFiles
 
-  /// Writes an ended run; if that fails, returns a sentence that explains why.
+  /// Writes an ended run, and returns an explanation if that fails.
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {
@@ -59,27 +59,27 @@ extension KeptRuns {
   }
 }
 
-/// A folder in which a server keeps captures and the reports of runs; see `easim serve --keep DIR`.
+/// The folder for captures and reports that `easim serve --keep DIR` names.
 package protocol KeptFiles: AnyObject {
   /// The current time, as a prefix that sorts file names by time.
   var stamp: String { get }
 
-  /// Creates a file, which must not exist yet; `name` is a path relative to the folder.
+  /// Creates a file, which must not exist. `name` is a path relative to the folder.
   func makeFile(_ name: String) throws -> any KeptFile
 
   /// Writes a complete file.
   func write(_ bytes: [UInt8], to name: String) throws
 
-  /// Returns the sorted names in a subfolder.
+  /// Returns the names in a subfolder, sorted.
   func names(in folder: String) -> [String]
 
-  /// Returns the contents of a file; nil if the file does not exist.
+  /// Returns the contents of a file, or nil if it does not exist.
   func read(_ name: String) -> [UInt8]?
 }
 
-/// A file that is written piece by piece.
+/// A file that is written in pieces.
 package protocol KeptFile: AnyObject {
-  /// Writes a piece. If writing fails, returns a sentence that explains why, and nothing more is written.
+  /// Writes a piece. If that fails, returns an explanation and writes nothing more.
   func write(_ bytes: [UInt8]) -> String?
 
   /// Closes the file.

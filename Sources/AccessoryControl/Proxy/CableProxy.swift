@@ -4,24 +4,24 @@ import AccessoryProfiles
 import AccessorySessions
 import LinuxIO
 
-/// Relays bytes between an accessory and an Apple device, unchanged. To the accessory, the proxy acts as a device; to
-/// devices, it appears as that accessory.
+/// Relays bytes unchanged between an accessory and an Apple device. The proxy looks like a device to the accessory, and
+/// like the accessory to the device.
 ///
 /// ```
 ///   device ──▶ port │ proxy │ dialer ──▶ accessory
 /// ```
 ///
-/// The proxy also relays plugging and unplugging: the port is open while there is a cable to the accessory. When one of
-/// the two cables is unplugged, the proxy unplugs the other, and the dialer then reconnects to the accessory.
+/// The proxy also relays plugging and unplugging. The port is open while there is a cable to the accessory. When one of
+/// the two cables is unplugged, the proxy unplugs the other, and the dialer reconnects to the accessory.
 ///
 /// ```swift
 /// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
 /// try proxy.start(media.makeDialer(to: accessory, for: proxy, on: loop, wanted: .one))
 /// ```
 public final class CableProxy: CableOwner {
-  /// How many times the two sides were connected, and how many bytes each side sent.
+  /// The number of connections, and the number of bytes from each side.
   public struct Counts: Equatable, Sendable {
-    /// How many times a device has connected to the accessory.
+    /// The number of times a device has connected to the accessory.
     public var attachments = 0
     /// The number of bytes that the accessory sent.
     public var fromAccessory = 0
@@ -37,7 +37,7 @@ public final class CableProxy: CableOwner {
   private var plugged: Plugged?
   private var past = Counts()
   private var refusals: ReportLimit?
-  /// The reason why devices can no longer connect; nil while connecting is possible.
+  /// Why devices can no longer connect, or nil while they can.
   public private(set) var failure: String?
 
   private struct Plugged {
@@ -45,11 +45,11 @@ public final class CableProxy: CableOwner {
     let ended: (CableOutcome) -> Void
   }
 
-  /// Creates a proxy that is not connected to anything.
+  /// Creates a proxy without connections.
   ///
   /// - Parameters:
-  ///   - makePort: creates the port to which devices connect; called once, when an accessory is found.
-  ///   - report: called with each event on either side.
+  ///   - makePort: creates the port for devices, once the proxy has found an accessory.
+  ///   - report: called with each event on both sides.
   public init(
     on loop: any EventLoop, makePort: @escaping (FoundAccessory) throws -> any Port,
     report: @escaping (TimelineEvent) -> Void
@@ -60,7 +60,7 @@ public final class CableProxy: CableOwner {
     }
   }
 
-  /// Connects to the accessory with a dialer whose owner is this proxy.
+  /// Connects to the accessory with a dialer that this proxy owns.
   ///
   /// - Throws: an error if the medium cannot be used.
   public func start(_ dialer: Dialer) throws {
@@ -68,7 +68,7 @@ public final class CableProxy: CableOwner {
     try dialer.start()
   }
 
-  /// Disconnects both sides permanently.
+  /// Disconnects both sides for good.
   public func stop() {
     dialer?.stop()
     port?.close()
@@ -84,12 +84,12 @@ public final class CableProxy: CableOwner {
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// The error from the last attempt to reach the accessory; nil if there was none, or while it is connected.
+  /// The error of the last attempt to reach the accessory, or nil if there was none or the accessory is connected.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory
 
-  /// Takes over the accessory's cable, and lets devices connect.
+  /// Takes the accessory's cable, and lets devices connect.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
     guard plugged == nil, failure == nil else {
       cable.main.close()
@@ -175,8 +175,8 @@ extension CableProxy.Counts {
 }
 
 extension Profile {
-  /// Creates an identity from what is known about an accessory before it identifies itself. Ports show this identity on
-  /// a card in the local directory, in USB descriptors, or as a Bluetooth device's name.
+  /// Creates an identity from what is known about an accessory before its identification. Ports show this identity on a
+  /// card in the local directory, in USB descriptors, or as a Bluetooth name.
   public init(appearanceOf accessory: FoundAccessory) {
     let name = accessory.name.isEmpty ? "\(accessory.address)" : accessory.name
     self.init(
@@ -184,7 +184,7 @@ extension Profile {
       identity: Identity(
         name: name, manufacturer: accessory.manufacturer ?? "unknown", modelNumber: accessory.model ?? "unknown",
         serialNumber: accessory.serial ?? "proxy"))
-    // On USB, the model consists of the vendor ID and the product ID.
+    // On USB, the model is the vendor ID and the product ID.
     let numbers = (accessory.model ?? "").split(separator: ":").map { UInt16($0, radix: 16) }
     if case .usb = accessory.address, numbers.count == 2, let vendor = numbers[0], let product = numbers[1] {
       (usb.vendor, usb.product) = (vendor, product)

@@ -1,24 +1,24 @@
 import AccessoryCore
 import IAP2
 
-/// Passes bytes between an accessory's channel and a device's, in both directions, unchanged.
+/// Passes bytes unchanged between the channels of an accessory and a device.
 ///
 /// ```
 ///              received                       joined with a device              one end ends
 ///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
 /// ```
 ///
-/// Until a device connects, the accessory's bytes are read and held. Reading shows when the accessory disconnects, and
-/// holding the bytes ensures that the device misses none. Of repeated detection sequences, only one is held, because a
-/// device that connects late would answer each of them. If one side closes normally, the other side receives the
-/// remaining bytes before it is closed; if one side is lost, the other is closed immediately.
+/// Until a device connects, the cable reads and holds the accessory's bytes. Reading reveals when the accessory
+/// disconnects, and a device that connects later misses no bytes. The cable holds only one of several detection
+/// sequences, because the device would answer each of them. If one side closes normally, the other receives the
+/// remaining bytes before it is closed. If one side is lost, the other is closed at once.
 ///
-/// Invariant: memory is bounded. At most one chunk waits in each direction, and at most ``mostHeld`` bytes wait for a
-/// device to connect.
+/// Invariant: memory is bounded. At most one chunk waits in each direction, and at most about ``mostHeld`` bytes wait
+/// for a device.
 final class JoinedCable {
-  /// The maximum number of bytes held until a device connects; reading from the accessory then pauses.
+  /// The number of held bytes at which the cable stops reading from the accessory until a device connects.
   static let mostHeld = 65_536
-  /// How long sending the remaining bytes may stall after one side has closed.
+  /// How long sending the remaining bytes may make no progress after one side has closed.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -28,7 +28,7 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// One channel, and the bytes waiting to be sent on it.
+  /// A channel, and the bytes to send on it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End
@@ -50,8 +50,8 @@ final class JoinedCable {
     func channel(_ channel: any Channel, endedWith reason: ChannelEnd) { cable?.ended(self, reason) }
   }
 
-  /// Starts receiving from the accessory. `ended` is called once, when both channels are closed; its arguments describe
-  /// the side that closed first.
+  /// Starts receiving from the accessory. `ended` is called once, after both channels are closed, with the side that
+  /// closed first and the reason.
   init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
     (self.loop, self.ended) = (loop, ended)
     self.accessory = Way(accessory, .accessory)
@@ -62,7 +62,7 @@ final class JoinedCable {
   var hasDevice: Bool { device != nil }
   var counts: (accessory: Int, device: Int) { (accessory.received, device?.received ?? 0) }
 
-  /// Connects the device's channel, which receives the held bytes first, and then everything that the accessory sends.
+  /// Connects the device's channel, which receives the held bytes and then everything that the accessory sends.
   func join(_ channel: any Channel) {
     let way = Way(channel, .device)
     (way.cable, device) = (self, way)
@@ -72,7 +72,7 @@ final class JoinedCable {
     flush(way)
   }
 
-  /// Closes both channels on the proxy's initiative, without calling `ended`.
+  /// Closes both channels without calling `ended`.
   func close() {
     guard !isOver else { return }
     isOver = true
@@ -87,7 +87,7 @@ final class JoinedCable {
   private var held = ByteQueue()
 
   private func received(_ bytes: RawSpan, _ from: Way) {
-    // Once a side has closed, bytes for that side are dropped.
+    // After one side has closed, further bytes are dropped.
     guard !isOver, closer == nil else { return }
     from.received += bytes.byteCount
     guard let device else { return hold(bytes) }

@@ -1,11 +1,10 @@
 import AccessoryFormats
 
-/// One client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
+/// A client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
 ///
-/// - Calls begin in order, but may end in a different order. Calls that wait (`time.runUntil`, `session.read` with a
-///   wait) do
-/// not delay other calls.
-/// - Whatever a client launched ends when the client is closed with ``close(_:)``.
+/// - Calls begin in order, but may end in a different order. A call that waits, such as `time.runUntil`, does not delay
+///   other calls.
+/// - What a client has launched ends with ``close(_:)``.
 public final class ControlClient {
   static let mostWaiting = 1_000
 
@@ -13,20 +12,20 @@ public final class ControlClient {
   package var news: ((ControlNews) -> Void)?
   /// Called in a later turn of the loop when ``takesCalls`` may have become true.
   package var changed: (() -> Void)?
-  /// Whether everything that the client launches outlives the client, as for a single HTTP request.
+  /// Whether what the client launches outlives it, as for a single HTTP request.
   private(set) var isTransient: Bool
-  /// Whether the client also receives the notifications of all apps and sessions.
+  /// Whether the client receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that cannot begin yet, because an earlier call is still reading a file.
+  /// Calls that wait because an earlier call is still reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// Waiting calls that can be cancelled, by request ID.
+  /// Waiting calls, which the client can cancel, by request ID.
   private var waits: [RPCID: ControlCall] = [:]
-  /// The worlds whose events the client receives; nil if it receives none.
+  /// The events that the client receives, or nil if it receives none.
   var subscription: ControlSubscription?
-  /// Whether the client connected through a ``ControlPort``, which also accepts connections that carry session bytes.
+  /// Whether the client connected to a ``ControlPort``, which also accepts connections for the bytes of sessions.
   var cameByPort = false
   package private(set) var isClosed = false
 
@@ -70,7 +69,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // The call stops counting as waiting before its result is sent, so that the client can end.
+      // The call no longer counts as waiting when its result is sent, so that the client can end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -120,8 +119,8 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Makes everything that the client launches from now on outlive the client; the client then receives no
-  /// notifications about such objects.
+  /// Lets everything that the client launches from now on outlive it. The client receives no notifications about these
+  /// objects.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.
@@ -130,7 +129,7 @@ public final class ControlClient {
     subscription = ControlSubscription(others: .init())
   }
 
-  /// Ends the client, because its connection ended; apps that it launched end as if killed.
+  /// Ends the client when its connection has ended. The apps that it launched end as if killed.
   package func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -140,7 +139,7 @@ public final class ControlClient {
 }
 
 struct ControlSubscription {
-  /// The events of one world that the client receives; nil means all events.
+  /// The events of a world that the client receives; nil stands for all.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?
@@ -151,9 +150,9 @@ struct ControlSubscription {
     }
   }
 
-  /// The events that the client receives from worlds not listed in ``worlds``; nil means no events.
+  /// The events that the client receives from worlds that are not in ``worlds``, or nil for none.
   var others: Choice?
-  /// The events that the client receives from each named world; nil means no events.
+  /// The events that the client receives from each of these worlds, or nil for none.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

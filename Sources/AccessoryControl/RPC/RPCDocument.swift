@@ -1,10 +1,10 @@
 import AccessoryFormats
 
 extension ControlClient {
-  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once, with the answer as a line, or
-  /// with nil if no answer is expected.
+  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once with the answer as a line, or
+  /// with nil if there is none.
   package func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
-    // Blank lines are not requests.
+    // Ignores blank lines.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
     switch RPCDocument(document) {
     case .none: done(nil)
@@ -38,12 +38,12 @@ extension ControlClient {
   }
 }
 
-/// A parsed JSON-RPC document: one request, several requests, or an error.
+/// A parsed JSON-RPC document: a request, a batch of requests, or an error.
 enum RPCDocument {
-  /// A response; it is ignored, because a server sends no requests.
+  /// A response, which is ignored because the server sends no requests.
   case none
   case single(Result<RPCRequest, RPCFailure>)
-  /// A batch, which is a list of objects.
+  /// A batch: a list of requests.
   case batch([Result<RPCRequest, RPCFailure>])
 
   static let longest = 4 << 20
@@ -83,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// The error for a request that cannot be read, with the request's ID if there is one.
+/// The error for a request that cannot be parsed, with the request's ID if it has one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -108,12 +108,12 @@ enum RPCID: Hashable, Sendable {
 }
 
 struct RPCRequest {
-  /// The request's ID; nil for a notification, which gets no answer.
+  /// The ID of the request, or nil for a notification, which gets no answer.
   var id: RPCID?
   var method: String
   var params: JSON5Value
 
-  /// Returns true if the document is a response; such documents are ignored, because a server sends no requests.
+  /// Returns true if the document is a response, which is ignored because the server sends no requests.
   static func isResponse(_ tree: JSON5Value) -> Bool {
     guard case .object = tree.content, tree["method"] == nil else { return false }
     return tree["result"] != nil || tree["error"] != nil
@@ -142,7 +142,8 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // A list gives parameters by position. An empty list counts as no parameters; the method refuses any other list.
+    // A list contains parameters by position, which methods do not accept, but an empty list is the same as no
+    // parameters.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request must be an object, found \(params.summary)")
     }

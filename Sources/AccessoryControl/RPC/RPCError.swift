@@ -1,15 +1,16 @@
 import AccessoryFormats
 
-/// The reason why a request of the control protocol failed, which becomes the `error` in the answer.
+/// The error in the answer to a failed request of the control protocol.
 ///
 /// ```json
-/// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
+/// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?",
+///  "data":{"kind":"method","advice":"…"}}
 /// ```
 package struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors, which programs can tell apart. The kind determines the JSON-RPC code.
+  /// The kinds of errors that programs can distinguish; the kind determines the JSON-RPC code.
   package enum Kind: String, CaseIterable, Sendable {
     case parse
-    /// The line is JSON, but not a request.
+    /// The line is JSON but not a request.
     case request
     case method
     case params
@@ -19,11 +20,11 @@ package struct RPCError: Error, Equatable, Sendable {
     case state
     /// The device or the accessory refused the session.
     case refused
-    /// The world runs in real time but the request needs virtual time, or the reverse.
+    /// The request needs virtual time but the world runs in real time, or the reverse.
     case time
     case address
     case limit
-    /// The server was started without the option that the request needs.
+    /// The request needs an option that the server was started without.
     case notAllowed
     case server
 
@@ -65,7 +66,7 @@ package struct RPCError: Error, Equatable, Sendable {
     }
   }
 
-  /// One invalid parameter.
+  /// An invalid parameter.
   package struct Problem: Equatable, Sendable {
     /// The path of the invalid value, such as `protocols[1]`; empty for the whole object.
     package var path: String
@@ -74,7 +75,7 @@ package struct RPCError: Error, Equatable, Sendable {
 
   package var kind: Kind
   package var message: String
-  /// Advice on fixing the problem; nil if the message already contains the advice.
+  /// Advice on fixing the problem, or nil if the message contains the advice.
   package var advice: String?
   package var problems: [Problem] = []
 
@@ -84,8 +85,7 @@ package struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error for mistakes in a method's parameters. The messages refer to the method's parameters instead of
-  /// `record`.
+  /// Creates an error about mistakes in a method's parameters, whose messages name the method instead of `record`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -3,11 +3,11 @@ import AccessoryFormats
 import AccessoryProfiles
 import LinuxIO
 
-/// Reads the files that one request names.
+/// Reads the files that a request names.
 ///
-/// A file may be on a disk that does not respond, so files are never read on the loop. A method that needs an unread
-/// file fails; the file is then read on another thread, and the method is called again. Methods therefore read their
-/// files before they change anything.
+/// Files are never read on the loop, because a disk may not respond. A method that needs an unread file fails and is
+/// called again after another thread has read the file. A method must therefore read its files before it changes
+/// anything.
 final class RequestFiles: Sendable {
   private struct State {
     var files: [String: Result<[UInt8], TextFileError>] = [:]
@@ -19,7 +19,7 @@ final class RequestFiles: Sendable {
 
   init(within limit: Duration = TextFile.patience) { self.limit = limit }
 
-  /// Whether a file must be read before the method can succeed.
+  /// Whether the method needs a file that has not been read.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
   /// Returns the bytes of a regular file.
@@ -32,8 +32,8 @@ final class RequestFiles: Sendable {
     return try found.get()
   }
 
-  /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so it reads
-  /// the file immediately.
+  /// Reads the missing file, and calls `done` on the loop. In virtual time, the loop cannot wait for a thread, so it
+  /// reads the file itself.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
@@ -46,7 +46,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // These two values are used only on the loop.
+    // Only the loop uses these two values.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {
@@ -57,7 +57,7 @@ final class RequestFiles: Sendable {
     do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
   }
 
-  /// Stores a result; returns true if it was the first for this file.
+  /// Stores a result, and returns true if it is the first for this file.
   @discardableResult
   private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
     state.withLock { state in
