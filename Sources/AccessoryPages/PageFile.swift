@@ -2,14 +2,14 @@
 
 import AccessoryFormats
 
-/// A file of the live page, which is served at `/`. The files are embedded in the program; the page communicates only
-/// through the control protocol.
+/// A file of the live page, which is served at `/`. The files are embedded in the program, and the page uses only the
+/// control protocol.
 public struct PageFile: Equatable, Sendable {
   /// The path in the URL, such as `/` or `/main.js`.
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The file's name in `Sources/CPage/files`; empty for a generated file.
+  /// The name in `Sources/CPage/files`; empty for a generated file.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]
@@ -21,7 +21,7 @@ public struct PageFile: Equatable, Sendable {
     bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
   }
 
-  /// Creates the style sheet that the live page shares with reports.
+  /// Creates the style sheet shared by the live page and reports.
   private init(look path: String) {
     (self.path, type, name) = (path, "text/css; charset=utf-8", "")
     bytes = Array(PageLook.style.utf8)
@@ -39,8 +39,8 @@ public struct PageFile: Equatable, Sendable {
     return files
   }()
 
-  /// The page's content security policy: the browser may load files from this server and send requests to it, but
-  /// nothing else. Scripts may not create elements from text, so a name that contains markup cannot change the page.
+  /// The page's content security policy: the browser may load files only from this server, and send requests only to
+  /// it. Scripts may not create elements from text, so a name that contains markup cannot change the page.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

@@ -1,4 +1,4 @@
-// The live page's files, embedded by the compiler. Add a new file in two places here: its bytes and its table entry.
+// Embeds the files of the live page. A new file needs two changes here: its bytes and its table entry.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

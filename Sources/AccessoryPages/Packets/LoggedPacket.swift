@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One packet, or a run of other bytes, that passed over a cable.
+/// A packet, or a run of other bytes, that passed over a cable.
 package struct LoggedPacket: Equatable, Sendable {
   package enum Event: String, CaseIterable, Sendable {
     case packet
@@ -10,38 +10,39 @@ package struct LoggedPacket: Equatable, Sendable {
     case iap1
     case skipped
     case transfer
-    /// A fault acted on a packet.
+    /// A fault acted on the packet.
     case fault
   }
 
   package var number = 0
   package var time = Instant.origin
   package var cable = 0
-  /// The ID of the accessory, or of the host at whose address the accessory is attached.
+  /// The ID of the accessory, or of the host to whose address it is attached.
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// The protocol of the native channel, if the packet is a transfer on a native channel.
+  /// The protocol of the native channel, if the packet is a transfer on one.
   package var channel: String?
   package var header: PacketHeader?
-  /// What the packet's link session carries; nil if the link's SYN was not seen.
+  /// What the packet's link session carries, or nil if the log contains no SYN of the link.
   package var kind: LinkSession.Kind?
-  /// The fault that acted on the packet, in the notation of `--fault`.
+  /// The fault that acted on the packet, as written for `--fault`.
   package var fault: String?
-  /// Whether a packet with this sequence number was seen before.
+  /// Whether an earlier packet had this sequence number.
   package var isRepeated = false
   package var bytes: [UInt8] = []
   var told = Told.text("")
 
   enum Told: Equatable {
     case text(String)
-    /// Few packets are ever displayed, so the text is made only when needed. The narrator has seen the link's SYN.
+    /// The text is created only when needed, because few packets are ever displayed. The narrator has seen the link's
+    /// SYN.
     case packet(PacketNarrator, PacketHeader)
   }
 }
 
 extension LoggedPacket {
-  /// The description of the packet.
+  /// A description of the packet.
   package var text: String {
     switch told {
     case .text(let text): return text
@@ -55,17 +56,17 @@ extension LoggedPacket {
     return narrator.messages(in: header, packet: bytes.span.bytes).map(\.id)
   }
 
-  /// The maximum number of characters or bytes of session data that are shown.
+  /// The maximum number of characters or bytes of session data to show.
   private static let shownText = 200
   private static let shownBytes = 16
 
-  /// The External Accessory session whose data the packet carries; nil for all other packets.
+  /// The External Accessory session whose data the packet carries, or nil if it carries none.
   package var externalSession: Int? {
     guard let data = externalData else { return nil }
     return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])
   }
 
-  /// The data of a session in readable form: text in quotation marks, or the first bytes in hex.
+  /// The session data in readable form: text in quotation marks, or the first bytes in hex.
   package var data: String? {
     guard let range = externalData ?? (event == .transfer ? bytes.indices : nil), !range.isEmpty else { return nil }
     let isText = bytes[range].allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }

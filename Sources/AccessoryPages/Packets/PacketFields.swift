@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A packet's field and the position of its bytes, for viewers that show fields and bytes side by side.
+/// A field of a packet and the position of its bytes, for viewers that show fields and bytes side by side.
 package struct PacketField: Equatable {
   var name: String
   var value: String
   var range: Range<Int>
   var fields: [PacketField] = []
 
-  /// Returns the fields of a packet; empty if the bytes are not a packet.
+  /// Returns the fields of a packet; empty for bytes that are not a packet.
   package static func fields(of packet: LoggedPacket) -> [PacketField] {
     guard let header = packet.header, packet.bytes.count >= PacketHeader.size else { return [] }
     let bytes = packet.bytes
@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// Returns the checksum, and whether it is correct: the sum of all bytes must be 0.
+  /// Returns the checksum and whether it is valid, in which case the sum of all bytes is 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }
@@ -123,7 +123,7 @@ package struct PacketField: Equatable {
     return PacketField("\(id)", range.count.counted("byte"), range, fields)
   }
 
-  /// Combines two lists of the same parameters; one has names and values, the other has positions.
+  /// Combines names and values from one list of parameters with positions from another list of the same parameters.
   private static func parameters(_ decoded: [DecodedParameter], _ placed: [Parameter]) -> [PacketField] {
     zip(decoded, placed).map { decoded, placed in
       let range = placed.offset..<placed.offset + 4 + placed.value.count

@@ -3,22 +3,22 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// The packets on a world's cables, in the form that `packet.list` reports.
+/// The packets on the cables of a world, as `packet.list` returns them.
 ///
-/// Recording every packet takes time and memory, so it starts only when a client asks for it (`packet.record`). The
-/// first packets of each cable are always kept, because they show how the accessory connected, and because without the
-/// link's SYN the meaning of the session numbers is unknown.
+/// Recording every packet takes time and memory, so it starts only when a client requests it with `packet.record`. The
+/// first packets of each cable are always kept, because they show how the accessory connected, and include the SYN,
+/// which gives link sessions their meaning.
 ///
-/// Invariant: the newest packets are kept, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes in total; far
-/// fewer are kept while recording is off.
+/// Invariant: the log keeps the newest packets, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes, or far
+/// fewer while recording is off.
 package final class PacketLog {
   package struct Limits: Equatable, Sendable {
     package var packets = 100_000
     package var bytes = 32 << 20
-    /// The number of packets kept for each cable even while recording is off.
+    /// The number of packets to keep for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets kept in a world in which recording was never on. This limit is low, because a thousand
-    /// worlds may exist without a recording.
+    /// The number of packets to keep in a world that was never recorded. The limit is low, because there may be a
+    /// thousand such worlds.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 
@@ -37,12 +37,12 @@ package final class PacketLog {
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// The number of the oldest packet that is kept; if no packet is kept, the number of the next packet.
+  /// The number of the oldest packet in the log, or of the next packet if the log is empty.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// The key under which this log observes a channel; captures use keys starting at 1.
+  /// The key with which this log observes a channel; captures use positive keys.
   private static let key = 0
-  /// How many cables of one accessory or address are remembered, to assign native channels to the right cable.
+  /// How many cables of an accessory or address the log remembers, to match native channels with their cable.
   private static let cables = 64
 
   package func watch(_ taps: CableTaps, of owner: String) {
@@ -58,13 +58,12 @@ package final class PacketLog {
     }
   }
 
-  /// Creates a witness for one channel of a cable. The caller numbers the cables; within a log, each cable must have a
-  /// different number.
+  /// Creates a witness for a channel of a cable. The caller gives each cable in the log a different number.
   package func witness(of owner: String, cable: Int, protocolName: String?) -> any CableWitness {
     PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
   }
 
-  /// Returns the packets with higher numbers than `number`, oldest first.
+  /// Returns the packets after packet `number`, oldest first.
   package func packets(after number: Int, atMost count: Int) -> [LoggedPacket] {
     let start = min(max(0, number - (firstNumber - 1)), packets.count)
     return (start..<start + min(count, packets.count - start)).map { packets[$0] }

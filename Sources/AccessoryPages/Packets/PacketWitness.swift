@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Records everything that passes over one channel of a cable.
+/// Records everything that passes over a channel of a cable.
 final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
@@ -15,9 +15,9 @@ final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were skipped, in which case the next bytes may begin inside a packet.
+    /// Whether bytes were skipped, so that the next bytes may begin inside a packet.
     var isTorn = false
-    /// The number of the newest packet that carried a payload.
+    /// The sequence number of the newest packet with a payload.
     var highest: UInt8?
   }
 
@@ -74,7 +74,7 @@ final class PacketWitness: CableWitness {
       case .spoiled(let header, _): spoiled(header, packet, end, time)
       case .detection: add(.detection, "DETECT", packet, end, time)
       case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
-      // These bytes are the rest of a packet whose beginning was skipped.
+      // These bytes belong to a packet whose beginning was skipped.
       case .skipped where isTorn: break
       case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
       }
@@ -93,7 +93,7 @@ final class PacketWitness: CableWitness {
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Sequence numbers wrap around, so the 128 numbers up to the newest one count as earlier.
+      // Because sequence numbers wrap around, the 128 numbers up to the newest one are the earlier ones.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

@@ -5,11 +5,10 @@ import IAP2
 
 /// The contents of a trace, as JSON for the page's module trace.js.
 ///
-/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, how many
-/// bytes were cut off, and an object with properties that few packets have: messages, fields, the external session, and
-/// so on.
+/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, the number of
+/// bytes cut off, and an object with properties that few packets have, such as messages and fields.
 struct TraceData {
-  /// The length to which long packets are cut if not all packets fit within the limit.
+  /// The length to which long packets are cut if the packets exceed the limit.
   private static let shortest = 64
 
   private let recorder: TraceRecorder
@@ -19,8 +18,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// Returns the whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's
-  /// own. The character `<` is escaped, so that no text can close the HTML element that contains it.
+  /// Returns the whole JSON object, with `runs` or, if there are none, with the run of `recorder`. The character `<` is
+  /// escaped, so that no text can close the HTML element that contains the object.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object: JSONObject = [
       "easim": "trace", "version": 1, "program": recorder.program, "command": recorder.command, "verdict": verdict.word,
@@ -43,7 +42,7 @@ struct TraceData {
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  /// Returns a list with a line for each element.
+  /// Returns a list with one line per element.
   private static func lines(_ elements: [String]) -> RawJSON { RawJSON("[\(elements.joined(separator: ",\n"))]") }
 
   private mutating func object() -> JSONObject {
@@ -66,7 +65,7 @@ struct TraceData {
     var lines = all.map { Self.line($0, atMost: .max) }
     var size = lines.reduce(0) { $0 + $1.utf8.count }
     if size > recorder.limit {
-      // The oldest packets are cut first, because the end of a run is usually the most interesting part.
+      // Cuts the oldest packets first, because the end of a run is usually the most interesting part.
       for (index, packet) in all.enumerated() where size > recorder.limit && packet.bytes.count > Self.shortest {
         guard packet.messages.isEmpty else { continue }
         let short = Self.line(packet, atMost: Self.shortest)
@@ -84,7 +83,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence that states what was left out of the file; empty if the file contains everything.
+  /// A sentence about what the file lacks; empty if the file contains everything.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }
@@ -112,7 +111,7 @@ struct TraceData {
       "externalSession": packet.externalSession,
       "messages": packet.messages.isEmpty ? nil : packet.messages.map { "\($0)" },
     ]
-    // For bare acknowledgements and data packets, the page derives the fields itself.
+    // The page itself derives the fields of acknowledgements without payload and of data packets.
     if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
       more.add("fields", JSON5Value.array(PacketField.fields(of: packet).map(\.tree)))
     }

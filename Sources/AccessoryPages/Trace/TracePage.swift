@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// A trace's file: a single document with the live page's modules, the style and the data, which loads no other files.
+/// The page of a trace: a single document with the data, the style and modules of the live page, which loads no other
+/// files.
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
@@ -35,7 +36,7 @@ struct TracePage {
     return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 
-  /// The content security policy: the page loads nothing, and no text can become markup.
+  /// The content security policy: the page loads nothing, and text cannot become markup.
   private static let policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     + "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -44,8 +45,8 @@ struct TracePage {
     PageFile.all["/\(name)"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
   }
 
-  /// trace.js and the modules that it imports, combined into one script in which each module is a function that returns
-  /// its exports.
+  /// trace.js and the modules that it imports, combined into one script. Each module is a function that returns its
+  /// exports.
   static let program: String = {
     var parts: [String] = []
     var done: Set<String> = []
@@ -74,7 +75,7 @@ struct TracePage {
     )
   }
 
-  /// Returns the imported names and the file for a line such as `import { a } from "./b.js";`; nil for other lines.
+  /// Returns the names and the file in a line such as `import { a } from "./b.js";`, or nil for other lines.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
@@ -82,7 +83,7 @@ struct TracePage {
     return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
   }
 
-  /// Returns the name that a line declares, for example "save" for `async function save(name) {`.
+  /// Returns the name that a line declares, such as "save" for `async function save(name) {`.
   private static func name(declaredBy line: Substring) -> Substring {
     let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
     return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""

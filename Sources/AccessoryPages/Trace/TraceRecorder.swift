@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Records a run for a trace: its events and the packets on its cables. The trace is a copy of the live page with these
-/// events and packets, in one file that any browser can open without a server.
+/// Records the events of a run and the packets on its cables, for a trace. The trace is a copy of the live page with
+/// these events and packets, in one file that browsers can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -14,33 +14,34 @@ import AccessorySessions
 /// let page = trace.page(TraceVerdict("passed", "10000 bytes came back"))
 /// ```
 ///
-/// Invariant: memory is bounded. The newest packets and events are kept, and the page states how many were dropped.
+/// Invariant: memory is bounded. The recorder keeps the newest packets and events, and the page states how many were
+/// dropped.
 public final class TraceRecorder {
   /// The default of ``limit``.
   public static let usualLimit = 20 << 20
   private static let mostEvents = 50_000
 
-  /// The maximum size of the data in a page, not counting the program that shows it.
+  /// The maximum size of the data in a page, without the scripts that show it.
   public let limit: Int
   let program: String
   let command: String
-  /// The kind of time in the run: `real`, `virtual`, or `recorded`.
+  /// The kind of time in the run: `real`, `virtual` or `recorded`.
   let time: String
   package let log: PacketLog
-  /// The newest events, each in the form of the parameters of an `event` notification.
+  /// The newest events, each in JSON as the parameters of an `event` notification.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The number of the newest cable with each name; a later cable with the same name has a new number.
+  /// The number of the newest cable of each name. Another cable with the same name gets a new number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
-  /// Whether attachments and sessions are derived from the packets, because no device or accessory reports them.
+  /// Whether to derive attachments and sessions from the packets, because no device or accessory reports them.
   public var readsLinks = false
 
   /// Creates a recorder for a run.
   ///
   /// - Parameters:
-  ///   - program: the program and version that made the trace.
+  ///   - program: the program that made the trace, and its version.
   ///   - command: the command that made the trace.
   public convenience init(
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
@@ -53,18 +54,19 @@ public final class TraceRecorder {
     self.init(program: program, command: command, time: time, limit: limit, log)
   }
 
-  /// Creates a recorder for packets that have already been logged.
+  /// Creates a recorder with a log of earlier packets.
   package init(program: String, command: String, time: String, limit: Int = TraceRecorder.usualLimit, _ log: PacketLog)
   {
     (self.program, self.command, self.time, self.limit, self.log) = (program, command, time, limit, log)
   }
 
-  /// Observes every channel that a capture records.
+  /// Observes every channel that `recorder` records.
   public func follow(_ recorder: CaptureRecorder) {
     recorder.companion = { [self] in witness(named: $0, description: $1, side: $2) }
   }
 
-  /// Observes one channel of the cable with this name. The native channels of a cable must come after its main channel.
+  /// Observes a channel of the cable with this name. Call this for the main channel of a cable before its native
+  /// channels.
   func witness(named name: String, description: String, side: String?) -> any CableWitness {
     if side == nil || cables[name] == nil {
       cableCount += 1
@@ -74,7 +76,7 @@ public final class TraceRecorder {
       of: description.isEmpty ? name : description, cable: cables[name] ?? cableCount, protocolName: side)
   }
 
-  /// Adds a fault that is active from the start, in the notation of `--fault`.
+  /// Adds a fault that acts from the start, as written for `--fault`.
   public func add(fault: String) { faults.append(fault) }
 
   /// Adds an event.
@@ -84,7 +86,7 @@ public final class TraceRecorder {
     add("{\"method\":\(JSONObject.quoted(method)),\"params\":\(params)}", at: time)
   }
 
-  /// All events as JSON, ordered by time.
+  /// All events as JSON, in the order of time.
   var allEvents: [String] {
     var all = (0..<events.count).map { events[$0] }
     if readsLinks {
@@ -103,22 +105,20 @@ public final class TraceRecorder {
     }
   }
 
-  /// Returns the page, as HTML.
+  /// Returns the page as HTML.
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
 
-  /// Returns a page with several other runs side by side. This recorder contributes only the verdict and command at the
-  /// top.
+  /// Returns a page with other runs side by side. Only the verdict and command at the top are this recorder's.
   public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
 }
 
-/// One of several runs in a trace.
+/// One of the runs in a trace.
 public struct TracedRun {
   let recorder: TraceRecorder
   let verdict: TraceVerdict
-  /// The name of the run's group. The runs in one group are shown side by side; a page with several groups shows one
-  /// group at a time.
+  /// The name of the run's group. The page shows the runs of one group at a time, side by side.
   let group: String
-  /// What distinguishes the run from the others in its group.
+  /// What distinguishes the run from others in its group.
   let name: String
 
   /// Creates a run that has ended.
@@ -127,9 +127,9 @@ public struct TracedRun {
   }
 }
 
-/// The result of a run, shown at the top of the run's trace.
+/// The result of a run, which its trace shows at the top.
 public struct TraceVerdict: Equatable, Sendable {
-  /// `passed`, `failed`, or a different word if nothing was judged.
+  /// `passed`, `failed`, or a different word if the run judged nothing.
   public var word: String
   /// The reason, as a sentence.
   public var text: String

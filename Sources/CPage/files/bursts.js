@@ -1,5 +1,5 @@
-// Load tests: throughput and latency while they run, a report afterwards, and the history, in which two runs can be
-// compared.
+// Shows load tests: throughput and latency during a run, a report after it, and the history, in which users can compare
+// two runs.
 import { bytes, duration, h, keyed, oneLine, perFrame, plain, replace, save, setText, svg } from "./dom.js";
 import { field, values } from "./forms.js";
 import { FaultRow } from "./overview.js";
@@ -10,11 +10,11 @@ export class Bursts {
   constructor(desk) {
     this.desk = desk;
     this.series = new Map();
-    // Throughput over time for completed runs, taken from their reports.
+    // The throughput over time of completed runs, from their reports.
     this.slices = new Map();
-    // Latency over time for completed runs, taken from their reports.
+    // The latencies over time of completed runs, from their reports.
     this.maps = new Map();
-    // The goals of runs that were started on this page; charts show them as lines.
+    // The goals of runs started on this page, which charts show as lines.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -63,7 +63,7 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
-  // Forgets all runs when the page connects to another server.
+  // Forgets all runs, because the page has connected to another server.
   reset() {
     for (const known of [this.series, this.slices, this.maps, this.goals]) known.clear();
     this.reported?.clear();
@@ -108,7 +108,7 @@ export class Bursts {
     if (figures && (!last || figures.seconds > last.seconds)) {
       const span = figures.seconds - (last?.seconds ?? 0);
       points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
-      // When there are too many points, every second one is dropped.
+      // Drops every second point if there are too many.
       if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
     }
     if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
@@ -185,7 +185,7 @@ export class Bursts {
     this.showComparison();
   }
 
-  // The earlier run is the baseline, regardless of the order in which the two were selected.
+  // The earlier run is the baseline, whichever of the two was selected first.
   showComparison() {
     const [a, b] = this.jobs.filter((one) => this.compared.includes(one.job));
     if (!b) return replace(this.comparison);
@@ -223,14 +223,14 @@ export class Bursts {
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     const goal = this.goals.get(this.job);
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
-    // If a run ended after only a few polls, its report contains more points than the polls collected.
+    // The report of a short run contains more points than the page has polled.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);
   }
 }
 
-// The goals that users can choose. A goal becomes a condition of --fail-if and a line in a chart.
+// The goals that users can choose, which become conditions of --fail-if and lines in charts.
 const GOALS = [["", "none"], ["p50>", "p50 at most"], ["p99>", "p99 at most"], ["max>", "the longest at most"], ["rate<", "throughput at least"], ["errors>", "errors at most"]];
 
 function goalField() {
@@ -267,8 +267,7 @@ function goalField() {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// The latencies in each time slice, from a report's latency map. Each latency is placed in the middle of its row in the
-// map.
+// Returns the latencies in each time slice of a report's latency map, taking each latency as the middle of its row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);
@@ -285,7 +284,7 @@ function latencies(map) {
   });
 }
 
-// A line chart whose horizontal axis shows seconds. Errors are marked on the time axis.
+// A line chart with seconds on the horizontal axis, where errors are marked.
 function chart(title, unit) {
   const picture = svg("svg", { class: "chart", viewBox: "0 0 480 200", role: "img", "aria-label": `${title} in ${unit} over time` });
   const legend = h("p", { class: "legend" });

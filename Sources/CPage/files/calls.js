@@ -1,5 +1,5 @@
-// Every button and form on the page sends a control protocol request. A button copies the last request as a shell
-// command. The result of a request is shown near the control.
+// Sends the requests of all buttons and forms on the page, shows each result near the control that sent the request,
+// and lets users copy the last request as a shell command.
 import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 import { toast } from "./toast.js";
@@ -32,7 +32,7 @@ export class CallBar {
 
   say(text, isProblem = false) { toast(text, isProblem); }
 
-  // Sends requests, one at a time. `params` may be a function that takes the results so far.
+  // Sends requests one at a time. `params` may be a function of the results so far.
   async run(calls) {
     const results = [];
     this.show(calls);
@@ -59,7 +59,7 @@ export class CallBar {
     }
   }
 
-  // Creates a button that sends the request returned by `make`, and that shows the request while the button has the
+  // Creates a button that sends the request returned by `make`. The page shows that request while the button has the
   // focus or the pointer is over it.
   button(label, make, { title, name, before, done, class: kind } = {}) {
     const preview = () => { const calls = make(); if (calls) this.show(calls); };
@@ -80,7 +80,7 @@ export class CallBar {
   }
 }
 
-// Describes what the request did.
+// Describes what a request did.
 function said(method, result) {
   if (typeof result?.plugged === "boolean") return `${oneLine(result.name ?? result.accessory)} is ${result.plugged ? "" : "not "}plugged in.`;
   const made = ["accessory", "app", "session", "fault", "host", "job", "world"].map((key) => result?.[key]).filter((id) => typeof id === "string");

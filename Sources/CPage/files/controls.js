@@ -1,8 +1,9 @@
-// The forms: add an accessory, launch an app, connect to an address, create a world, advance virtual time.
+// The forms for adding an accessory, launching an app, connecting to an address, creating a world and advancing virtual
+// time.
 import { h, replace, setText, oneLine, toBase64 } from "./dom.js";
 import { chooser, field, values } from "./forms.js";
 
-// A request is limited to 4 MiB, including files in base64.
+// Requests are limited to 4 MiB, including files in base64.
 const MOST_CAPTURE = 3_000_000;
 
 export class Controls {
@@ -21,8 +22,7 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // When a world is first shown, the form that adds an accessory is open if there are no accessories, and the form
-    // that launches an app if there are no apps.
+    // When a world is first shown, opens the form for an accessory or an app if the world has none.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -76,7 +76,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // Apps treat two accessories with the same serial number as one.
+      // Apps would treat two accessories with the same serial number as one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);
@@ -137,7 +137,7 @@ export class Controls {
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
   }
 
-  // The form that plays back the accessory in a capture. A capture file may also be dropped anywhere on the page.
+  // The form for playing back the accessory in a capture. Users may also drop a capture file anywhere on the page.
   replay() {
     const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
     this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });

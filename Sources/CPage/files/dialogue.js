@@ -1,4 +1,4 @@
-// Shows a session as a dialog: what the app sent on one side, and what the accessory sent on the other.
+// Shows a session as a dialog, with what the app sent on one side and what the accessory sent on the other.
 import { bytes, h, oneLine, plain, replace, save, seconds } from "./dom.js";
 import { payloadOf, textOf } from "./source.js";
 
@@ -16,7 +16,7 @@ export class Dialogue {
       h("button", { type: "button", class: "main", dataset: { action: "close-dialogue" }, on: { click: () => this.element.close() } }, "Close")), this.note, this.parts);
   }
 
-  // `packets` must include the packets' bytes; `jump` is called to show one of the packets.
+  // `packets` must include the bytes of the packets; `jump` is called to show a packet.
   show(name, packets, jump) {
     this.turns = turnsOf(packets);
     this.name = name;
@@ -62,7 +62,7 @@ export class Dialogue {
   }
 }
 
-// Consecutive packets from one side form one turn; retransmissions are omitted.
+// Combines consecutive packets from one side into a turn, and omits retransmissions.
 function turnsOf(packets) {
   const turns = [];
   for (const packet of packets) {

@@ -1,4 +1,4 @@
-// Shows a packet's bytes next to its fields; selecting bytes highlights their field, and vice versa.
+// Shows the bytes of a packet next to its fields. Selecting bytes highlights their field, and vice versa.
 import { h, oneLine, replace } from "./dom.js";
 
 const MOST_BYTES = 4_096;

@@ -1,6 +1,6 @@
-// Shows a LaneModel as a picture with a time axis that is always visible. Users can zoom, scroll and select a time
-// range; the picture follows the current time. The most recently drawn shapes are kept in a list, both to find the
-// shape under the pointer and to compare the picture with the events.
+// Shows a LaneModel as a picture that follows the current time, with a time axis that is always visible. Users can
+// zoom, scroll and select a time range. A list contains the shapes drawn last, which are needed to find the shape under
+// the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -9,7 +9,7 @@ const LONGEST = 24 * 3600;
 // The maximum number of rows in a lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// If there are more than `MOST_TALL` lanes, each lane is a single line until it is opened.
+// The number of lanes above which each lane is a single line until the user opens it.
 const MOST_TALL = 12;
 const TALLEST = 440;
 
@@ -123,7 +123,7 @@ export class LaneView {
     });
   }
 
-  // Moves from one drawn bar or mark to the next or previous one, for keyboard users.
+  // Moves to the next or previous bar or mark, for keyboard users.
   step(by) {
     const shapes = this.drawn.filter((shape) => shape.text).sort((a, b) => a.t0 - b.t0 || (a.number ?? 0) - (b.number ?? 0));
     if (shapes.length === 0) return;
@@ -153,7 +153,7 @@ export class LaneView {
   // Time and position
 
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
-  // On narrow screens, the titles are shown above the bars.
+  // On narrow screens, titles are above the bars.
   labels() { return this.canvas.clientWidth < 560 ? 0 : 150; }
   rightEdge() { return this.follows ? Math.max(this.now(), this.span * 0.25) + this.span * 0.04 : this.end; }
   timeAt(x) { return this.rightEdge() - this.span + (x - this.labels()) / this.plotWidth() * this.span; }
@@ -217,7 +217,7 @@ export class LaneView {
       const left = shape.mark ? shape.x - 6 : shape.x - 2;
       const right = shape.mark ? shape.x + 6 : shape.x + Math.max(shape.w, 3) + 2;
       if (point.x < left || point.x > right) continue;
-      // Later shapes are drawn on top of earlier ones, and marks on top of bars.
+      // Later shapes are on top of earlier ones, and marks are on top of bars.
       if (!best || shape.mark || !best.mark) best = shape;
     }
     return best;
@@ -362,7 +362,7 @@ export class LaneView {
     pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
-  // Accessories and apps that have ended are hidden once none of their bars and marks is visible.
+  // Hides an accessory or app that has ended when its bars and marks are all out of view.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -377,7 +377,7 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    // If there are many lanes, a filter may hide most of them.
+    // With many lanes, a filter may hide most of them.
     const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;
@@ -406,14 +406,14 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // While anything is active, the picture keeps moving; otherwise it is redrawn only when something changes.
+  // Keeps the picture moving while anything is active. Otherwise, it is redrawn only when something changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>
       lane.open.size > 0 || lane.marks.at(-1)?.t > from || lane.bars.at(-1)?.t0 > from || lane.bars.at(-1)?.t1 > from);
     if (!moves || this.isStill?.()) return;
     this.isWaiting = true;
-    // A frame is drawn at most once per pixel of movement.
+    // Draws at most one frame for each pixel of movement.
     const frame = Math.max(16, Math.min(1_000, this.span / this.plotWidth() * 1_000));
     setTimeout(() => { this.isWaiting = false; this.request(); }, stillness.matches ? 1_000 : frame);
   }

@@ -1,12 +1,11 @@
-// A list of any length that creates elements for visible rows only. The list stays scrolled to its end until the user
-// scrolls up.
+// A list of any length, which creates elements only for visible rows. It stays at its end until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;
 let lists = 0;
 
 export class VirtualList {
-  // `cells` returns the text of each of a row's cells; `choose` is called when a row is selected.
+  // `cells` returns the texts of a row's cells; `choose` is called when the user selects a row.
   constructor({ label, columns, cells, choose, kind }) {
     Object.assign(this, { columns, cells, choose, kind });
     this.id = `l${++lists}`;
@@ -72,7 +71,7 @@ export class VirtualList {
   }
 
   draw() {
-    // A hidden view is not drawn until it is shown.
+    // A hidden view is drawn only when it is shown.
     if (this.scroller.clientHeight === 0) return;
     const height = this.rows.length * ROW;
     this.space.style.setProperty("height", `${height}px`);

@@ -1,5 +1,5 @@
-// The page: its views, the world that is shown, and the connection. The token follows '#' in the address and is sent
-// only in the header of each request.
+// The page: its views, the current world, and the connection. The token follows '#' in the address, and is sent only in
+// a header of each request.
 import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";
@@ -34,7 +34,7 @@ const tabs = new Tabs(document.querySelector("#tabs"), "view");
 desk.range = null;
 desk.say = toast;
 desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
-// Looks up a fault's ID by the fault's text.
+// Returns the ID of the fault with the given text.
 desk.faultName = (text) => {
   const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
   return found ? `${found.fault} (${text})` : text;
@@ -135,18 +135,18 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // A new server numbers its sessions from the beginning again.
+    // Another server counts its sessions from 1 again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });
-  // For scripts in the browser's console: the known state and what was drawn.
+  // Lets scripts in the browser's console see the state and what was drawn.
   globalThis.easim = { desk, lanes, store, server };
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");
   store.refresh().catch(() => {});
 }
 
-// Describes in one sentence what is happening in a world.
+// Describes in a sentence what is happening in a world.
 function sentence(world) {
   const count = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`;
   if (world.accessories.length === 0) return "Nothing is here yet: add an accessory, and launch an app that sees it.";
@@ -159,7 +159,7 @@ function sentence(world) {
   return `${plugged.length === 0 ? "No accessory is plugged in" : names}; ${apps}${faults > 0 ? `; ${count(faults, "fault acts", "faults act")} on the cables` : ""}.`;
 }
 
-// Describes the traffic in the selected time range, if packets were recorded.
+// Describes the traffic in the selected time range if packets were recorded.
 function showRange(element) {
   element.hidden = !desk.range;
   if (!desk.range) return;

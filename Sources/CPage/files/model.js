@@ -1,6 +1,6 @@
-// Derives a world's lanes, as bars and marks on its time axis, from the server's event notifications alone. There is
-// one lane for each accessory, one for the cables, one for the device, and one for each app. A scenario's event lines
-// are such notifications too. Known packets add each session's traffic, and every packet that a fault acted on.
+// Derives the lanes of a world, with bars and marks on a time axis, from event notifications, such as the event lines
+// of a scenario. There is a lane for each accessory, one for the cables, one for the device, and one for each app.
+// Packets, if known, add the traffic of sessions and the effects of faults.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -15,8 +15,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // Begins a bar that continues until `end` is called with the same key. Each `owner` has its own row, so accessories
-  // that are connected at the same time appear below each other.
+  // Begins a bar that lasts until `end` is called with the same key. Each `owner` has a row, so accessories that are
+  // connected at the same time appear below each other.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };
@@ -60,7 +60,7 @@ export class LaneModel {
     this.lane("device", "device", "Apple device");
     this.gaps = [];
     this.waitingSessions = [];
-    // Every session that was opened, oldest first; packets belong to the newest session with their number.
+    // All sessions, oldest first; a packet belongs to the newest session with its number.
     this.sessions = [];
     // Named periods in a lane, and periods in which a fault acts.
     this.phases = [];
@@ -82,8 +82,7 @@ export class LaneModel {
     return lane;
   }
 
-  // The lanes of accessories, the cable, the device and apps; within each kind, lanes are in the order in which they
-  // connected.
+  // The lanes of accessories, the cables, the device and apps, each in the order in which they connected.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -129,7 +128,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // A fault takes effect immediately; its `after` and `for` are relative to now.
+  // A fault acts from now on; its `after` and `for` count from now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -141,10 +140,10 @@ export class LaneModel {
     for (const shade of this.shades) if (shade.fault === fault && (shade.t1 === null || shade.t1 > t)) shade.t1 = t;
   }
 
-  // Notes which app a session belongs to, according to the server.
+  // Records which app a session belongs to, as reported by the server.
   takeSession(notice) {
     if (notice.event !== "opened" || !notice.app) return;
-    // The server may report the app of a session before the device reports the session.
+    // The server may name the app of a session before the device reports the session.
     this.named.push(notice);
     if (this.named.length > 100) this.named.shift();
     this.giveNamed();
@@ -172,7 +171,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // Creates or finds the record of a session that both sides report.
+  // Finds or creates the record of a session, which both sides report.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -186,15 +185,15 @@ export class LaneModel {
     if (known && known.t1 === null) known.t1 = t;
   }
 
-  // The session that a packet belongs to. `accessory` is the serial number or the name of the accessory on its cable,
-  // if known.
+  // Returns the session to which a packet belongs. `accessory` is the serial number or name of the accessory on its
+  // cable, if known.
   sessionOf(packet, accessory) {
     if (packet.externalSession === undefined) return undefined;
     return this.sessions.findLast((one) => one.id === packet.externalSession && one.t0 <= packet.t + 0.05 && (one.t1 === null || packet.t <= one.t1 + 5)
       && (!accessory || one.serial === accessory || one.accessory === accessory));
   }
 
-  // Adds the total number of bytes that had passed in a session by a given time.
+  // Adds `count` bytes at time `t` to the traffic of a session.
   addFlow(session, t, count) {
     session.total += count;
     const last = session.flow.at(-1);
@@ -209,13 +208,13 @@ export class LaneModel {
   }
 
   phase(lane, t0, t1, name) {
-    // In virtual time, a phase may take no time at all, so there is nothing to show.
+    // A phase without duration, which is possible in virtual time, is not shown.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
   }
 
-  // Adds a connection's phases: the handshake, and the flicker, which lasts from the first connect to the one with
+  // Adds the phases of a connection: the handshake, and the flicker from the first connect to the connect with
   // protocols.
   takePhase(kind, serial, t) {
     const began = (name) => { const at = this.began.get(`${name} ${serial}`); this.began.delete(`${name} ${serial}`); return at; };
@@ -317,7 +316,7 @@ export class LaneModel {
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
           record: this.openSession(notice),
         };
-        // A scenario has only one app; in other worlds, each app's list of sessions shows which sessions belong to it.
+        // A scenario has a single app. In other worlds, the lists of each app's sessions show where a session belongs.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
@@ -342,7 +341,7 @@ export class LaneModel {
     }
   }
 
-  // Whether only the device's side of the cables reports events.
+  // Whether only the device reports events, and no accessory does.
   get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
 
   takeDeviceCable({ event, t, number, up, text, reason, on }) {
@@ -357,7 +356,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // If there is only one app, sessions whose app is unknown are shown in that app's lane.
+  // If there is only one app, its lane shows the sessions whose app is unknown.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];
@@ -369,7 +368,7 @@ export class LaneModel {
     }
   }
 
-  // Handles the events with which a fault that stops all traffic reports its beginning and its end.
+  // Handles the events at the beginning and end of a fault that stops all traffic.
   takeStall({ text, t }) {
     const name = text.split(" (")[0];
     if (/from now on$/.test(text)) this.shades.push({ lane: "cable", fault: name, text, t0: t, t1: null, isStall: true });
@@ -397,8 +396,8 @@ export class LaneModel {
     }
   }
 
-  // Adds what notifications do not report about an app: its sessions, and the accessories that were connected before
-  // its launch or that it is not notified about.
+  // Adds what notifications do not report about an app: its sessions, accessories that were connected before its
+  // launch, and accessories about which it is not notified.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;

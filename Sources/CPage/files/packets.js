@@ -1,5 +1,5 @@
-// Shows a world's packets as Wireshark does: a list that follows the traffic, filters, the bytes next to the fields,
-// and export to files.
+// Shows the packets of a world the way Wireshark does, with a list that follows the traffic, with filters, with bytes
+// next to fields, and with export to files.
 import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";
@@ -8,7 +8,7 @@ import { pcapng } from "./pcapng.js";
 
 const MOST = 100_000;
 const AT_ONCE = 1_000;
-// Descriptions of what each fault does to a packet.
+// What each fault does to a packet.
 const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {
@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown; from then on, the server records every packet.
+  // Called when the view is shown, from which time the server records every packet.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
@@ -87,8 +87,8 @@ export class Packets {
     this.refilter();
   }
 
-  // Asks for the next packets four times a second, and more often while there are many. While the view is closed, the
-  // page still asks occasionally, because the lanes show what faults did.
+  // Fetches packets four times a second, or more often if there are many. While the view is closed, fetches them once a
+  // second, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;
@@ -143,8 +143,7 @@ export class Packets {
     return this.source.isLive ? found.length === AT_ONCE : found.length === MOST;
   }
 
-  // Links a packet to what is known about it: the packet that it repeats, the fault that acted on it, and the session
-  // that it belongs to.
+  // Links a packet to the packet that it repeats, to the fault that acted on it, and to its session.
   take(one) {
     const lanes = this.desk.world().lanes;
     if (one.seq !== undefined) {
@@ -187,7 +186,7 @@ export class Packets {
 
   sessionName(one) { return one.externalSession === undefined ? "" : this.sessionOf(one)?.name ?? one.externalSession; }
 
-  // The list of sessions, with the names used elsewhere on the page.
+  // Updates the list of sessions, with the names used elsewhere on the page.
   showSessions() {
     this.sessions.forEach((session, index) => {
       const text = `${session.name}: ${session.protocol}`;
@@ -230,7 +229,7 @@ export class Packets {
     replace(this.count, `${this.shown.length} of ${this.all.length} packets${gone}`);
   }
 
-  // Statistics about the packets in a time range.
+  // Returns statistics about the packets in a time range.
   figures({ t0, t1 }) {
     const found = this.all.filter((one) => one.t >= t0 && one.t <= t1 && one.event !== "fault");
     const data = found.reduce((sum, one) => sum + (one.externalSession !== undefined && !one.repeated ? Math.max(0, one.length - 12) : 0), 0);
@@ -279,7 +278,7 @@ export class Packets {
     }
   }
 
-  // Shows the session selected in the list of sessions or, if none is, the selected packet's session.
+  // Shows the session selected in the list of sessions, or that of the selected packet if none is.
   async followSession() {
     const chosen = this.list.rows[this.list.chosen];
     const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
@@ -288,7 +287,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // Returns the packets in the list with all their bytes, including bytes that the page has not fetched yet.
+  // Returns the listed packets with all their bytes, fetching those that the page lacks.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

@@ -1,5 +1,5 @@
-// Writes packets as a pcapng file, in the same form as `--capture`: LINKTYPE_USER0 with one interface for each cable,
-// LINKTYPE_USER1 for each native channel, and the direction in the flags (outbound: from the device).
+// Writes packets as a pcapng file like that of `--capture`, with a LINKTYPE_USER0 interface for each cable, a
+// LINKTYPE_USER1 interface for each native channel, and the direction in the flags (outbound: from the device).
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
-// The control protocol in a browser: POST /rpc, and GET /events as a stream. Nothing else is sent to the server.
+// The control protocol in a browser, which uses only POST /rpc and, for a stream of events, GET /events.
 
-// A batch is limited to 1,000 requests.
+// The server accepts up to 1,000 requests in a batch.
 const MOST_AT_ONCE = 900;
 
 export class Failure extends Error {
@@ -39,7 +39,8 @@ export class Server {
     return answer.result;
   }
 
-  // Sends several requests at once. The results are in the same order; the result of a failed request is a Failure.
+  // Sends several requests at once, and returns the results in the same order. The result of a failed request is a
+  // Failure.
   async batch(calls) {
     if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
     if (calls.length === 0) return [];
@@ -54,7 +55,7 @@ export class Server {
     });
   }
 
-  // Reads the stream of events until it ends. `started` is called when the stream is open.
+  // Reads the stream of events until it ends, and calls `started` when it is open.
   async listen(started, take, signal) {
     let answer;
     try {

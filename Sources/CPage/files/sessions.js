@@ -1,5 +1,5 @@
-// Shows an app's session: its counters, and the payloads that EADemo can send (a string, hex, 10,000 bytes). Bytes are
-// read only from sessions that this page opened, because each byte can be read only once.
+// Shows a session of an app, with its counters and EADemo's payloads: a string, hex, 10,000 bytes. The page reads bytes
+// only from sessions that it opened, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;
@@ -32,7 +32,7 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // If the accessory echoes, its reply is compared with these bytes. Other accessories are not expected to reply.
+  // If the accessory echoes, its reply is compared with these bytes. No reply is expected from other accessories.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;
@@ -55,7 +55,7 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // Waiting for bytes would advance virtual time, so in a virtual world the request does not wait.
+        // In a virtual world, waiting for bytes would advance the time, so the request does not wait.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));
@@ -86,7 +86,7 @@ export function accessoryOf(world, session) {
   return all.find((one) => one.plugged) ?? all[0];
 }
 
-// Returns null if the bytes are not UTF-8 text.
+// Returns the text, or null if the bytes are not UTF-8.
 function asText(data) {
   if (data.some((byte) => byte === 127 || (byte < 32 && ![9, 10, 13].includes(byte)))) return null;
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }

@@ -1,5 +1,5 @@
-// Packets come from a server that continues to record them, or from a trace that holds all of them. Both sources have
-// the same methods, so that the views need not know which one they use.
+// Sources of packets: a server, which keeps recording, or a trace, which contains all packets. Both have the same
+// methods, so that views work with either.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {
@@ -19,7 +19,7 @@ export class LivePackets {
     return { packet: { ...packet, bytes: fromHex(packet.hex) }, fields };
   }
 
-  // Returns the given packets including their bytes, if the server still has them.
+  // Returns packets with their bytes, as far as the server still has them.
   async whole(world, packets) {
     const wanted = new Set(packets.map((one) => one.number));
     const found = [];
@@ -39,7 +39,7 @@ const EVENTS = ["packet", "spoiled", "detection", "iap1", "skipped", "transfer",
 const HEADER = 9;
 const CONTROLS = [[0x80, "SYN"], [0x40, "ACK"], [0x20, "EAK"], [0x10, "RST"], [0x08, "SLP"]];
 
-// One packet of a trace. What can be derived from its bytes is computed on demand.
+// A packet in a trace. Properties that depend on its bytes are computed on demand.
 class RecordedPacket {
   constructor([time, cable, sender, event, text, base64, cut, more], number, names) {
     this.number = number;
@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // A session's data in readable form, as the server would write it.
+  // The session data in readable form, in the same form as the server's.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);
@@ -79,13 +79,13 @@ class RecordedPacket {
   }
 }
 
-// Returns the data of an External Accessory session in a packet whose bytes are known.
+// Returns the External Accessory session data in a packet whose bytes are known.
 export function payloadOf(packet) {
   if (packet.event === "transfer") return packet.bytes;
   return packet.bytes.subarray(HEADER + 2, packet.cut > 0 ? undefined : packet.bytes.length - 1);
 }
 
-// Returns null if the data is not UTF-8 text.
+// Returns the text, or null if the data is not UTF-8.
 export function textOf(data) {
   try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data); } catch { return null; }
 }
@@ -111,7 +111,7 @@ export class RecordedPackets {
   async whole(world, packets) { return packets; }
 }
 
-// Returns the fields of acknowledgements and data packets, computed here because a trace does not store them.
+// Returns the fields of acknowledgements and data packets, which a trace does not contain.
 export function plainFields(packet) {
   const { bytes } = packet;
   if (packet.control === undefined) return [];

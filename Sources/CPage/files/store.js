@@ -1,5 +1,5 @@
-// Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notifications of
-// each world. The data comes from the event stream, and from lists that are requested when something has changed.
+// The known state of the server: worlds with their accessories, apps, sessions and jobs, and the notifications of each
+// world. It comes from the event stream, and from lists requested after each change.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -23,7 +23,7 @@ class World {
     this.proxies = [];
   }
 
-  // The world's current time. In real time the clock keeps running between events.
+  // The current time of the world. In real time, the clock runs on between events.
   now() {
     if (this.time === "virtual" || this.offset === null) return this.t;
     return Math.max(this.t, performance.now() / 1000 + this.offset);
@@ -31,7 +31,7 @@ class World {
 
   clock(t) {
     if (t > this.t) this.t = t;
-    // Events can arrive late but never early, so the largest offset is the most accurate.
+    // Events may arrive late but not early, so the largest offset is the most accurate.
     const offset = t - performance.now() / 1000;
     if (this.offset === null || offset > this.offset) this.offset = offset;
   }
@@ -65,7 +65,7 @@ export class Store extends EventTarget {
     this.tell("state");
   }
 
-  // Listens forever: reconnects, requests what was missed, and removes what no longer exists.
+  // Listens without end: reconnects, requests what it missed, and removes what no longer exists.
   async run() {
     let delay = 250;
     while (true) {
@@ -95,7 +95,7 @@ export class Store extends EventTarget {
   useToken(token) {
     if (token === this.server.token) return;
     this.server.token = token;
-    // A different token means a different server.
+    // Another token means another server.
     this.worlds.clear();
     this.rates.clear();
     this.jobs = [];
@@ -105,7 +105,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // Requests the events that happened before the event stream began.
+  // Requests events from before the event stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -167,7 +167,7 @@ export class Store extends EventTarget {
     this.tell("jobs");
   }
 
-  // Lists are requested at most five times a second.
+  // Requests lists at most five times a second.
   refreshSoon(delay = 200) {
     const due = performance.now() + delay;
     if (this.timer && this.due <= due) return;
@@ -201,7 +201,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // No notification reports transferred bytes, so the sessions are polled.
+      // Polls the sessions, because no notification reports transferred bytes.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
@@ -212,8 +212,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // Requests each app's accessories and sessions, and the faults of accessories. The page shows the lists once all of
-  // them have arrived.
+  // Requests the accessories and sessions of each app, and the faults of accessories. The page shows the lists after
+  // all of them have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),
@@ -241,7 +241,7 @@ export class Store extends EventTarget {
   }
 }
 
-// The phases that an accessory went through, derived from its events.
+// The phases of an accessory, as derived from its events.
 export const PHASES = ["plugged", "link", "authenticated", "identified", "published", "session"];
 
 function phase(phases, notice) {

@@ -1,8 +1,8 @@
-// A group of views with tabs, which choose the one that is shown.
+// A group of views with tabs, by which users choose the visible view.
 import { h } from "./dom.js";
 
 export class Tabs {
-  // `place` contains the tabs; the choice is stored under `name`.
+  // `place` contains the tabs, and the choice is stored under `name`.
   constructor(place, name) {
     this.place = place;
     this.name = name;
@@ -41,7 +41,7 @@ export class Tabs {
       view.tab.tabIndex = isShown ? 0 : -1;
       if (isShown) view.opened?.(); else view.closed?.();
     }
-    // A page that was opened from a file may have no storage.
+    // A page opened from a file may have no storage.
     try { sessionStorage.setItem(this.name, name); } catch { /* Without storage, the choice is not remembered. */ }
   }
 

@@ -1,11 +1,11 @@
-// Briefly shows the result of an action near the button or other control that started it.
+// Briefly shows the result of an action near the control that started it.
 import { h, replace } from "./dom.js";
 
 const element = h("div", { class: "toast", id: "call-result", role: "status", hidden: true });
 let timer = null;
 let place = null;
 
-// Remembers which button or other control was used last.
+// Remembers the last control that was used.
 addEventListener("click", (event) => { place = event.target.closest?.("button, summary, canvas, .row") ?? place; }, true);
 
 export function toast(text, isProblem = false) {

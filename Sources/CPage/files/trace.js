@@ -1,6 +1,6 @@
-// A trace: runs that have ended, shown by the views of the live page without a server. The page itself contains the
-// data. Runs in the same group, such as a scenario with each of two clients, are shown side by side; the packets and
-// the log are those of the chosen run.
+// Shows a trace: runs that have ended, in the views of the live page but without a server, because the page contains
+// the data. Runs in the same group, such as a scenario with each of two clients, are side by side. The packets and the
+// log are those of the chosen run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -85,7 +85,7 @@ class Run {
       again ? `${again} sent again` : "", hits ? `${hits} packets that faults acted on` : ""].filter(Boolean).join(" · ");
   }
 
-  // Links to the packets that were lost.
+  // Links to packets that were lost.
   get lost() {
     const all = this.packets.all.filter((one) => one.lostBy?.startsWith("lost by") || (one.event === "fault" && !one.of && one.note?.startsWith("lost by")));
     if (all.length === 0) return null;
@@ -93,7 +93,7 @@ class Run {
     return h("p", { class: "lost" }, all.length === 1 ? "Lost packet: " : `${all.length} lost packets: `, links, all.length > MOST_LOST ? " …" : null);
   }
 
-  // Returns the card with the run's lanes. If there are several cards, each shows its own verdict.
+  // Returns the card with the lanes of the run, and with its verdict if there are several cards.
   get card() {
     if (this.element) return this.element;
     const { made } = this;
@@ -120,7 +120,7 @@ function choose(run) {
   replace(panels.log, run.events.element);
   run.packets.opened();
   run.events.request();
-  // For scripts in the browser's console.
+  // Lets scripts in the browser's console see the data.
   globalThis.easim = { ...run, data, runs: shown };
 }
 
@@ -143,7 +143,7 @@ function sign(group) { return made.find((one) => one.group === group).verdict ==
 const select = groups.length < 2 ? null
   : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
 
-// Follows the URL's fragment (after #), which names a group or contains words from an event.
+// Follows the fragment of the URL (after #), which names a group or contains words from an event.
 function follow() {
   let words = "";
   try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* A malformed fragment is ignored. */ }
