@@ -12,7 +12,7 @@ public enum Verdict: Equatable, Sendable {
   /// The run compared nothing, for the given reason.
   case empty(String)
 
-  /// Creates a failed verdict with these reasons, or ``passed`` without any.
+  /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
   /// Creates a verdict from the first of these that is present: failures, the cause of a stop, work that was not done,

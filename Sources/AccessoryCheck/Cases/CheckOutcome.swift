@@ -43,7 +43,7 @@ package enum CheckOutcome: Equatable, Sendable {
 /// The reason why a rule counts as broken, and the packets that prove it.
 package struct CheckFailure: Error, Equatable, Sendable {
   package var text: String
-  /// The packets, in wire order.
+  /// The packets in the order of transmission.
   package var proof: [CheckProof]
 
   package init(_ text: String, _ proof: [CheckProof] = []) {

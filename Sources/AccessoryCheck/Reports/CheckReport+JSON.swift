@@ -42,7 +42,7 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
-    // Each attack also needs one attachment.
+    // The accessory is also plugged in once for each attack.
     let judged = report.counts.passed + report.counts.failed
     if judged > 0, report.attachments == 0 {
       object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")

@@ -5,8 +5,8 @@ import IAP2
 /// Provides scripts of cases with attachments that have reached a given step, and with what earlier attachments showed
 /// about the accessory.
 final class CheckRun {
-  /// How many attachments the accessory may end before the survey accepts one that it ended. A flickering accessory may
-  /// disconnect many times.
+  /// The maximum number of attachments that the accessory may end before the survey stops waiting for one that lasts. A
+  /// flickering accessory may disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -22,7 +22,7 @@ final class CheckRun {
   private(set) var absence: CheckFailure?
   /// The step that the device takes first: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory failed when the device began with authentication, if the device then began with identification.
+  /// How the accessory failed when the device began with authentication, if the device then tried identification first.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
@@ -198,7 +198,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that disconnects during a session does more than connect twice.
+      // A disconnect during a session is not part of a flicker.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue

@@ -14,7 +14,7 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The phases in order; without phases, bursts follow one another without a rate.
+  /// The phases in order; without phases, sessions send bursts as fast as they can.
   package var phases: [BurstPhase] = []
   /// The number of bursts, for a plan without phases.
   package var count: Int?

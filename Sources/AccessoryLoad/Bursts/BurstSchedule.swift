@@ -48,7 +48,7 @@ package struct BurstSchedule: Equatable, Sendable {
   private var pausedUntil: Instant?
   /// When the last burst is due, for a plan with a rate and a fixed number of bursts.
   private var lastDue: Instant?
-  /// The number of bursts that began after the last burst was due, which shows that the rate was not kept. Only for a
+  /// The number of bursts that began after the last burst was due, so that the rate was not kept; counted only for a
   /// plan with a rate and a fixed number of bursts.
   package private(set) var late = 0
   /// How late a burst may start because of earlier bursts without counting as overdue.
@@ -99,7 +99,7 @@ package struct BurstSchedule: Equatable, Sendable {
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// Returns a burst for session `lane` of `lanes`, or says how long to wait for one.
+  /// Returns a burst for session `lane` of `lanes` if one may begin now, and otherwise what to wait for.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {

@@ -130,7 +130,7 @@ extension SeededRandom {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }
 
-  /// A normally distributed random number with mean 0 and standard deviation 1(Box–Muller method).
+  /// A normally distributed random number with mean 0 and standard deviation 1, from the Box–Muller method.
   fileprivate var bell: Double {
     mutating get {
       let radius = (-2 * log(1 - unit)).squareRoot()
@@ -147,7 +147,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // Rounding may leave a remainder.
+    // Rounding errors may leave a remainder, which counts as the last index.
     return last
   }
 }

@@ -16,7 +16,7 @@ import AccessoryRuns
 /// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; the memory depends only on the
 /// largest value, and never exceeds 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
-  /// The number of steps between two powers of two, as a power of two.
+  /// The base-2 logarithm of the number of steps between two powers of two.
   private static let halfBits = 10
   private static let half = 1 << halfBits
   /// The limit below which each value has its own count.
@@ -263,7 +263,7 @@ extension Histogram {
     return levels
   }()
 
-  /// Returns the total number of lines if every range had as many lines as the range at `level` per cent.
+  /// Returns how many lines the distribution would have if all of it were as dense as at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)

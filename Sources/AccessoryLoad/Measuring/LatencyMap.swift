@@ -10,7 +10,7 @@ public struct LatencyMap: Equatable, Sendable {
   /// The number of rows, each of which covers a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
-  /// The exponent of the power of two, in nanoseconds, below which latencies belong to the first row.
+  /// The base-2 logarithm of the latency, in nanoseconds, at which the first row ends.
   private static let lowestBit = 10
 
   /// The time that each column covers, which is ``ThroughputSeries/finest`` times a power of two.

@@ -92,7 +92,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     return .time(.percentile(percentile))
   }
 
-  /// Returns easim's name of a figure, given a name that other tools use.
+  /// Returns easim's name for a figure, given the name in another tool.
   private static func alias(_ name: String) -> String? {
     switch name.lowercased() {
     case "latency", "service": "p99"

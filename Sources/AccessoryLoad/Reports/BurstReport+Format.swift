@@ -305,7 +305,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // The list lacks counts that are unreadable, which have already been reported.
+    // The list omits unreadable counts, which have already been reported.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil

@@ -13,7 +13,8 @@ extension BurstReport {
     public var isScript = false
     /// The pause after each burst of a session, as text; empty if there is none.
     public var think = ""
-    /// The factor of each accessory's rate, as text; empty if all accessories share one rate.
+    /// The factors by which the rate is multiplied for each accessory, as text; empty if all accessories share one
+    /// rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
@@ -123,14 +124,14 @@ extension BurstReport {
     public var first = 0
     /// The time at which the last run began.
     public var last = 0
-    /// The maximum error of the synchronised clocks, or nil if no clock is synchronised.
+    /// The maximum error of the synchronized clocks, or nil if no clock is synchronized.
     public var clockError: Int?
-    /// The number of clocks that are not synchronised.
+    /// The number of clocks that are not synchronized.
     public var unsynchronized = 0
 
     init() {}
 
-    /// Creates the start of a single run; `clockError` is nil if the machine's clock is not synchronised.
+    /// Creates the start of a single run; `clockError` is nil if the machine's clock is not synchronized.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError

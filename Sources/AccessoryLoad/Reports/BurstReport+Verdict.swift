@@ -40,8 +40,8 @@ extension BurstReport {
 
   // MARK: Verdict
 
-  /// The outcome of the run. It depends only on the figures and the plan, so that reading a report gives the same
-  /// verdict as the run.
+  /// The outcome of the run. The verdict depends only on the figures and the plan, so a report that is read back has
+  /// the verdict of its run.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops

@@ -140,7 +140,7 @@ public final class BurstRunner {
     var progress = BurstProgress()
     progress.bursts = tally.completed
     progress.bytes = tally.bytes
-    progress.errors = tally.errors.isEmpty ? 0 : tally.errorCount  // which copies the report
+    progress.errors = tally.errors.isEmpty ? 0 : tally.errorCount  // errorCount copies the report
     progress.begun = tally.begun
     progress.lost = tally.lost
     progress.overdue = overdue
@@ -311,7 +311,7 @@ public final class BurstRunner {
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
-    // Only the first error of each kind is reported at once.
+    // Only the first error of each kind is reported during the run.
     if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
   }
 
@@ -363,7 +363,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // Each turn starts with a different lane, because with a rate, the first lane gets the burst.
+    // Each turn starts with a different lane, because the first lane that asks gets the burst that is due.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount

@@ -88,7 +88,7 @@ public final class BurstSite: AppHandler {
     isClosed = true
     timer?.cancel()
     for lane in lanes { lane.close() }
-    // The app retains this object as its handler.
+    // Breaks a retain cycle: the app retains this object as its handler.
     if case .connected = state { state = .waiting(since: runner.loop.now) }
   }
 

@@ -189,7 +189,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Wrong bytes
 
-  /// How long no bytes must arrive after a wrong byte before the driver diagnoses the mistake.
+  /// How long the session must be silent after a wrong byte before the driver diagnoses the mistake.
   static let quiet = Duration.milliseconds(500)
 
   private func waitForQuiet() {

@@ -92,8 +92,8 @@ package struct Axis {
     return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
   }
 
-  /// Returns the step between marks: the smallest multiple of a power of ten by 1, 2 or 5 that is at least `least`.
-  /// Steps of minutes and hours are those common on clocks.
+  /// Returns the step between marks: at least `least`, and 1, 2 or 5 times a power of ten. Minutes and hours have steps
+  /// that are common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }

@@ -26,7 +26,7 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// The positions of goal labels so far, which later labels avoid.
+  /// The positions of the goal labels drawn so far, which later labels avoid.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {

@@ -26,7 +26,7 @@ public struct ReportTrend: WritableReport {
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // Changes of counts, and from zero, are shown as a number.
+      // The change of a count, or from zero, is shown as a number.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }
@@ -110,7 +110,7 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// Returns texts about the figures that became "worse" or "better", according to `verdict`, by more than ``slight``.
+  /// Describes the figures that became "worse" or "better", depending on `verdict`, by more than ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last

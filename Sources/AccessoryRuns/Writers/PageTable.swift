@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// The tables on report pages, and their styles.
 package enum PageTable {
-  /// Returns a table that scrolls horizontally if it is wider than the page. Columns from `numbers` to before `end`
-  /// contain numbers, and `styles` contains a CSS class for each row.
+  /// Returns a table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to, but not
+  /// including, `end` contain numbers, and `styles` contains a CSS class for each row.
   package static func table(
     _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false,
     styles: [String] = []

@@ -103,11 +103,10 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The height of a chart, for which both charts over time fit on the first screen.
+  /// The height of a chart, chosen so that both time charts fit on the first screen.
   private static let height = 160.0
 
-  /// The number of shades in the heat map. The darkest is for the cell with the most bursts, the next for a fraction of
-  /// that, and so on.
+  /// The number of shades in the heat map. The darkest shade is for the cell with the most bursts.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
@@ -136,7 +135,8 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// Returns 5 for the highest count, and one less for each constant factor by which the count is lower.
+  /// Returns the shade of a count: 5 for the highest count, and one less each time the count is lower by a constant
+  /// factor.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
@@ -147,7 +147,7 @@ extension BurstReport {
     return shade
   }
 
-  /// Returns the factor between two shades, for which a single burst has the lightest shade.
+  /// Returns the factor between two shades, chosen so that a single burst gets the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
