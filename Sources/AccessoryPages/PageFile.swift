@@ -9,7 +9,7 @@ public struct PageFile: Equatable, Sendable {
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The name in `Sources/CPage/files`; empty for a generated file.
+  /// The file's name in `Sources/CPage/files`; empty for a generated file.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]

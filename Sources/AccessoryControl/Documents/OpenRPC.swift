@@ -20,7 +20,7 @@ enum OpenRPC {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      // The OpenRPC specification requires this order.
+      // OpenRPC requires that mandatory parameters come first.
       .init(
         "params",
         .array(

@@ -10,7 +10,7 @@ import LinuxIO
 /// ```
 ///
 /// The port has one token. `session.port` issues tickets, each of which can be used once. A Unix socket needs no token,
-/// because the kernel identifies the user who connects, and it treats a connection without such a first line as one for
+/// because the kernel identifies the user who connects. On a Unix socket, a connection without such a first line is for
 /// requests.
 ///
 /// A connection that has not sent its first line yet is a newcomer. A port with a token keeps only a few newcomers and

@@ -39,7 +39,7 @@ extension ControlMethods {
     },
   ]
 
-  /// The time limits for choosing an accessory, and for its connection after that.
+  /// The time limits for choosing an accessory and for connecting to it.
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(

@@ -93,7 +93,7 @@ extension ControlMethods {
     },
   ]
 
-  /// The maximum number of bytes in a session that may wait for room.
+  /// The maximum number of bytes that may wait for room in a session.
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {

@@ -31,8 +31,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients that have taken over sessions with new events. Their waits end, so that they can react before more time
-  /// passes.
+  /// Clients that have taken over sessions with new events. The waits of these clients end, so that the clients can
+  /// react before more time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false

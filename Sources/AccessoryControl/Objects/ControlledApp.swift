@@ -70,8 +70,8 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app, and closes its sessions or, as on some systems, leaves them open. The accessory does not notice open
-  /// sessions of an ended app, but its bytes are not read.
+  /// Ends the app, and closes its sessions or, as on some systems, leaves them open. If sessions stay open, the
+  /// accessory notices no change, but its bytes are not read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil

@@ -134,7 +134,7 @@ extension ControlServer {
     package let place: String
     /// The time at which the clock of the accessory's world showed zero, in nanoseconds since 1970.
     package let epoch: Int64
-    /// The observers of the accessory's cables. The server itself uses positive keys.
+    /// The observers of the accessory's cables, by key. The server itself uses positive keys.
     package let taps: CableTaps
 
     package init(id: String, name: String, place: String, epoch: Int64, taps: CableTaps) {

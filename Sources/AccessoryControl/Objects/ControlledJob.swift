@@ -64,9 +64,9 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Calls `step` once in each turn of the loop, so that other clients are served in between, until it returns nil or
-  /// the job is cancelled. Then calls `finish`, which ends the job. The value of `step` is the progress, or nil if the
-  /// work is done.
+  /// Calls `step` once in each turn of the loop, so that other clients are served in between, until `step` returns nil
+  /// or the job is cancelled. Then calls `finish`, which ends the job. The value of `step` is the progress, or nil if
+  /// the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false

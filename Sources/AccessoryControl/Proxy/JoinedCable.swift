@@ -18,7 +18,7 @@ import IAP2
 final class JoinedCable {
   /// The number of held bytes at which the cable stops reading from the accessory until a device connects.
   static let mostHeld = 65_536
-  /// How long sending the remaining bytes may make no progress after one side has closed.
+  /// How long to wait for progress in sending the remaining bytes after one side has closed.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop

@@ -119,8 +119,7 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Lets everything that the client launches from now on outlive it. The client receives no notifications about these
-  /// objects.
+  /// Lets everything that the client launches from now on outlive the client, which is not notified about such objects.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.

@@ -6,8 +6,8 @@ import IAP2
 /// The packets on the cables of a world, as `packet.list` returns them.
 ///
 /// Recording every packet takes time and memory, so it starts only when a client requests it with `packet.record`. The
-/// first packets of each cable are always kept, because they show how the accessory connected, and include the SYN,
-/// which gives link sessions their meaning.
+/// first packets of each cable are always kept, because they show how the accessory connected, and because they include
+/// the SYN, which defines the link sessions.
 ///
 /// Invariant: the log keeps the newest packets, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes, or far
 /// fewer while recording is off.

@@ -93,7 +93,7 @@ final class PacketWitness: CableWitness {
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Because sequence numbers wrap around, the 128 numbers up to the newest one are the earlier ones.
+      // Because sequence numbers wrap around, the 128 numbers up to the newest one count as earlier.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

@@ -1,4 +1,5 @@
-// A list of any length, which creates elements only for visible rows. It stays at its end until the user scrolls up.
+// A list of any length, which creates elements only for visible rows. The list stays at its end until the user scrolls
+// up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;

@@ -1,5 +1,5 @@
 // The known state of the server: worlds with their accessories, apps, sessions and jobs, and the notifications of each
-// world. It comes from the event stream, and from lists requested after each change.
+// world. This data comes from the event stream, and from lists requested after each change.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 

@@ -1,4 +1,4 @@
-// A group of views with tabs, by which users choose the visible view.
+// A group of views, of which users choose one with tabs.
 import { h } from "./dom.js";
 
 export class Tabs {

@@ -13,7 +13,7 @@ const char *cpage_path(int index);
 /// The value of Content-Type.
 const char *cpage_type(int index);
 
-/// The name in the folder `files`.
+/// The file's name in the folder `files`.
 const char *cpage_name(int index);
 
 const unsigned char *cpage_bytes(int index);

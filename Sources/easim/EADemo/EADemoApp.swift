@@ -20,7 +20,7 @@ struct EADemoApp: Equatable {
 
   static let mostSessions = 100
 
-  /// The place where easim looks for accessories, for messages.
+  /// The place where easim looks for accessories, as named in messages.
   let place: String
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
@@ -411,7 +411,7 @@ extension EADemoApp {
     case disappeared(PublishedAccessory)
     case opened(PublishedAccessory, protocolName: String)
     case refused(String)
-    /// Sends bytes in a session, or in the current session if `session` is nil.
+    /// Bytes were sent in a session, or in the current session if `session` is nil.
     case sent(Int, session: Int? = nil)
     case received([UInt8], session: Int? = nil)
     case ended(String, session: Int? = nil)

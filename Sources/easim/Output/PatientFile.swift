@@ -7,7 +7,7 @@ import LinuxIO
 /// System calls run on a separate thread. The caller waits until the call returns, a stop signal arrives, or the time
 /// limit passes.
 enum PatientFile {
-  /// The time limit for opening files, including all files that are opened together.
+  /// The total time limit for all files that are opened together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
   /// Additional time per file, because opening a thousand files on a busy machine can take as long as a blocked open.

@@ -70,8 +70,7 @@ enum TimelineText {
     }
   }
 
-  /// Formats the place of an event, with quotes for a shell if the place is an address and not a description such as "a
-  /// cable in memory".
+  /// Formats the place of an event. An address is quoted for a shell, unlike a description such as "a cable in memory".
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }

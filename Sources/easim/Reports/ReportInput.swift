@@ -67,7 +67,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The first report is incomplete, so the sum starts with the next one.
+        // The reports so far are incomplete, so the sum starts with the first complete one.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next

@@ -28,7 +28,7 @@ final class HTTPExchange {
     if isTooLarge { body = [] } else { body += bytes }
   }
 
-  /// Returns the number of bytes added to the next chunk of an event stream; after 0, the connection waits.
+  /// Writes the next chunk of an event stream to `buffer`, and returns its length. After 0, the connection waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {

@@ -6,7 +6,8 @@ import AccessoryProfiles
 /// Repeats the demonstration of `easim demo --page` in the world `main` of a server, for the live page.
 ///
 /// The demonstration is an ordinary client of the control protocol. An accessory connects twice; an app waits for its
-/// protocol, opens a session, and sends a string and several times 10,000 bytes; then the accessory is unplugged.
+/// protocol, opens a session, and sends a string and then 10,000 bytes several times; finally, the accessory is
+/// unplugged.
 final class PageDemo {
   private static let pause = Duration.seconds(3)
   private static let exchanges = 6

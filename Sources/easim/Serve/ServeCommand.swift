@@ -110,7 +110,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// Returns the token for `--remote`, which comes from the environment, where other users cannot see it, or is new.
+/// Returns the token for `--remote` from the environment, where other users cannot see it, or creates a token.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)
