@@ -156,7 +156,7 @@ extension Report {
   /// The first keys of a report, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that state how the run ended. They must agree with the figures in the same file.
+  /// The keys that state how the run ended. These keys must agree with the figures in the same file.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },

@@ -63,7 +63,7 @@ package struct CheckCase: Sendable, Equatable {
   package var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// A group of cases. Its raw value is the number of each of its cases divided by 100.
+/// A group of cases. The raw value 1, for example, stands for the cases numbered 100 to 199.
 package enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization

@@ -4,7 +4,7 @@ import LinuxIO
 
 /// The device's end of one cable, which records all traffic.
 ///
-/// It passes each packet received to ``CheckDevice``, which decides what to send.
+/// The line passes each received packet to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
   /// An accessory that sends more pieces than this on one attachment counts as flooding the device.
   private static let mostPieces = 20_000

@@ -19,8 +19,8 @@ extension BurstReport: Report {
   /// The limits on report files. Two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// The format of report files. They also contain derived figures, which easim writes for other readers but does not
-  /// read back.
+  /// The format of report files. Report files also contain derived figures, which easim writes for other readers but
+  /// does not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {

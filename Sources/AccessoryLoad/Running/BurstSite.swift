@@ -4,8 +4,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app that uses one accessory of a run. It opens the sessions whenever the accessory connects with the protocol,
-/// and records the accessory's attachments.
+/// The app that uses one accessory of a run. The app opens the sessions whenever the accessory connects with the
+/// protocol, and records the accessory's attachments.
 ///
 /// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, it is
 /// `waiting` again or, if the run does not wait for accessories to return, `gone`.

@@ -20,8 +20,8 @@ public struct PageSection: Sendable {
 }
 
 /// A report as an HTML page: the verdict with its reasons, up to four figures, the charts, the checks, and the rest of
-/// the report. The page is a single file without scripts or external resources. It fits narrow screens and paper, and
-/// supports light and dark mode.
+/// the report. The page is a single file without scripts or external resources. The page fits narrow screens and paper,
+/// and supports light and dark mode.
 struct ReportPage {
   /// The maximum number of figures at the top, so that readers can take them in at a glance.
   private static let mostFigures = 4

@@ -102,8 +102,8 @@ export function values(fields) {
   return all;
 }
 
-// Creates an editor for a list of quirks or faults and their parameters. Its value is a list of strings as on the
-// command line, such as "latency,delay=20ms".
+// Creates an editor for a list of quirks or faults and their parameters. The editor's value is a list of strings as on
+// the command line, such as "latency,delay=20ms".
 export function chooser(kinds, { title, presets = [], changed }) {
   const id = `f${++counter}`;
   const entries = [];

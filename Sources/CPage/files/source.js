@@ -1,5 +1,5 @@
-// Sources of packets: a server, which keeps recording, or a trace, which contains all packets. Both have the same
-// methods, so that views work with either.
+// Sources of packets: a server, which keeps recording, or a trace, which contains all packets. All sources have the
+// same methods, so that views work with any of them.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {

@@ -16,7 +16,8 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The number of buffered bytes at which lines are printed. They are also printed before more input is read.
+  /// The number of buffered bytes at which lines are printed. Buffered lines are also printed before more input is
+  /// read.
   private static let mostText = 1 << 16
 
   private let console: Console

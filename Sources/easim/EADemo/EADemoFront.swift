@@ -58,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line once no command is waiting. It does so in a later turn of the event loop, because the
-  /// current command has not returned yet.
+  /// Requests the next line once no command is waiting. The request is made in a later turn of the event loop, because
+  /// the current command has not returned yet.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true

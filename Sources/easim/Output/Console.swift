@@ -113,8 +113,8 @@ final class Console {
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// The line that stays below all other output if stderr is a terminal, or nil for none. It must fit the terminal's
-  /// width.
+  /// The line that stays below all other output if stderr is a terminal, or nil for none. The line must fit the
+  /// terminal's width.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }

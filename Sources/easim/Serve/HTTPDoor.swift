@@ -231,7 +231,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request. This is the only function that maps paths to answers.
+  /// Answers an admitted request; no other function maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {

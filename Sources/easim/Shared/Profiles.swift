@@ -10,8 +10,8 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// Returns the coprocessor that a profile requires. It is the same in every process for accessories with the same
-  /// serial number.
+  /// Returns the coprocessor that a profile requires. Accessories with the same serial number have the same coprocessor
+  /// in every process.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,
