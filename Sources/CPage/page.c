@@ -1,4 +1,4 @@
-// Embeds the files of the live page. A new file needs two changes here: its bytes and its table entry.
+// Embeds the files of the live page. For a new file, add its bytes and its table entry here.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

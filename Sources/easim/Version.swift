@@ -9,7 +9,7 @@ enum Version {
   /// the build did not know the commit.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The date of that commit, such as `2026-11-22`, or nil if the build did not know it.
+  /// The date of the built commit, such as `2026-11-22`, or nil if the build did not know the date.
   static var date: String? { text(easim_build_date()) }
 
   static var line: String {

@@ -165,7 +165,7 @@ final class CheckDevice {
 
   private var synchronizedSequence: UInt8?
 
-  /// Sends the SYN+ACK. Sending it again simulates that the accessory's acknowledgement was lost.
+  /// Sends the SYN+ACK. A second SYN+ACK simulates that the accessory's acknowledgement was lost.
   func sendAnswer(remark: String = "") { line.send(answerHeader, payload: answer.encoded, remark: remark) }
 
   private var isSendingSlowly = false

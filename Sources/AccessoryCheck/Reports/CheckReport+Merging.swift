@@ -111,7 +111,7 @@ package struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that fail in both runs.
   package var known: [Int] = []
 
-  /// The firmware version in the earlier run, if it was a different one.
+  /// The firmware version in the earlier run, if different.
   package var firmware: String?
   /// The titles of the cases by number, for text output.
   private var titles: [Int: String] = [:]

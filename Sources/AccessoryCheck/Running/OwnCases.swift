@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// The user's own cases, which are functions in a Python file. A Python process runs them with the easim package.
+/// The user's own cases, which are functions in a Python file. A Python process runs these cases with the easim
+/// package.
 ///
 /// The process first prints a line that lists the cases. To run a case, easim opens a session and sends `{"run": 902,
 /// …}`. The process then sends requests, which easim answers, until the process reports the outcome:

@@ -10,8 +10,8 @@ import LinuxIO
 
 /// The server of the control protocol, which owns its clients and the simulated worlds with accessories and apps.
 ///
-/// The server does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect it to stdin and
-/// stdout, to sockets and to HTTP. All work takes place on the server's loop.
+/// The server does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect the server to stdin
+/// and stdout, to sockets and to HTTP. All work takes place on the server's loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -79,7 +79,7 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client. What it launches ends with ``ControlClient/close(_:)``.
+  /// Creates a client. What the client launches ends with ``ControlClient/close(_:)``.
   ///
   /// - Parameter isTransient: whether what the client launches outlives it, as for a single HTTP request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
@@ -104,8 +104,8 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory in the world `main` that allows it; for example, only accessories that are
-  /// plugged in can be unplugged.
+  /// Performs an action on every accessory in the world `main` that allows the action; for example, only accessories
+  /// that are plugged in can be unplugged.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   package func performOnAll(_ action: AccessoryAction) throws {

@@ -8,7 +8,7 @@ import AccessoryWorlds
 /// Plays the accessories and cables of a scenario in a world of the server, for an app in that world.
 ///
 /// The scenario does not change the world's device: it omits steps for the device, other apps and other SDKs, and lists
-/// these steps in the result. At the end, it removes its accessories.
+/// these steps in the result. At the end, the scenario removes its accessories.
 final class LiveScenario {
   private static let period = Duration.milliseconds(500)
 

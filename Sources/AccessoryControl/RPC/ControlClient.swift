@@ -128,7 +128,7 @@ public final class ControlClient {
     subscription = ControlSubscription(others: .init())
   }
 
-  /// Ends the client when its connection has ended. The apps that it launched end as if killed.
+  /// Ends the client when its connection has ended. The apps that the client launched end as if they had been killed.
   package func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true

@@ -13,8 +13,8 @@ import AccessoryHost
 /// If the plan's requests differ, each burst has its own size and expected reply. If a rule judges a reply, the lane
 /// collects the reply until it is complete; for some rules, that is when no more bytes arrive for a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent, and only the oldest can be
-/// partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
+/// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
+/// can be partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
 package struct BurstLane {
   package struct Flight: Equatable, Sendable {
     /// The ticket that the schedule issued for this burst.
@@ -268,7 +268,8 @@ package struct BurstLane {
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// Returns the oldest burst if its reply arrived before the session accepted its last byte and it is now complete.
+  /// Returns the oldest burst if it is now complete because its reply arrived before the session accepted its last
+  /// byte.
   package mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil

@@ -84,7 +84,7 @@ package struct BurstSchedule: Equatable, Sendable {
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // A longer schedule would overflow; its bursts are never late.
+    // In a longer schedule, the time would overflow, so no burst counts as late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 

@@ -62,7 +62,7 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   public let got: UInt8
   /// The expected bytes around the wrong byte, in hex.
   public let expectedWindow: String
-  /// The received bytes around the wrong byte, in hex, as far as they arrived together with it.
+  /// The received bytes around the wrong byte, in hex, but only those that arrived in the same piece.
   public let gotWindow: String
 
   /// A description of the difference, without a period.

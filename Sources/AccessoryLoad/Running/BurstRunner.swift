@@ -19,8 +19,8 @@ import IAP2
 ///
 /// The caller must retain the runner while its sites are in use.
 ///
-/// The run begins when every site has opened all its sessions. It ends when all bursts are done, when no session is
-/// left, or when it is stopped, and always produces a report.
+/// The run begins when every site has opened all its sessions. The run ends when all bursts are done, when no session
+/// is left, or when it is stopped, and always produces a report.
 public final class BurstRunner {
   /// The outcome of a run.
   public enum Outcome: Equatable, Sendable {
@@ -343,7 +343,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the run begins, a single site that can never be ready ends it.
+    // Before the run begins, a single site that can never be ready ends the run.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }

@@ -7,8 +7,8 @@ import IAP2
 /// The app that uses one accessory of a run. The app opens the sessions whenever the accessory connects with the
 /// protocol, and records the accessory's attachments.
 ///
-/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, it is
-/// `waiting` again or, if the run does not wait for accessories to return, `gone`.
+/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
+/// is `waiting` again or, if the run does not wait for accessories to return, `gone`.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)

@@ -6,9 +6,9 @@ import IAP2
 
 /// Reads and writes the bytes of one session for its ``BurstLane``, and reports the results.
 ///
-/// The driver is `closed` before the session is opened and until it is reopened. The driver is `over` after a wrong
-/// reply, or if the session will not be reopened. After a wrong byte, no burst starts, and the driver diagnoses the
-/// mistake when no bytes have arrived for ``quiet``.
+/// The driver is `closed` before the session is opened or reopened. The driver is `over` after a wrong reply, or if the
+/// session will not be reopened. After a wrong byte, no burst starts, and the driver diagnoses the mistake when no
+/// bytes have arrived for ``quiet``.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed

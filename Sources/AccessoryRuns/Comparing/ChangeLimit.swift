@@ -9,7 +9,7 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
-  /// Whether a change above the bound fails the comparison; otherwise, a change below it does.
+  /// Whether a change above the bound fails the comparison; otherwise, a change below the bound does.
   let isUpper: Bool
   /// The bound as a fraction, such as 0.1 for 10%.
   let bound: Double
@@ -54,7 +54,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // A rise from zero breaks every upper limit, because its percentage is undefined.
+      // A rise from zero breaks every upper limit, because the percentage of the rise is undefined.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

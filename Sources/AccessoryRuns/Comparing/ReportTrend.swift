@@ -131,7 +131,7 @@ public struct ReportTrend: WritableReport {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to distinguish it from `other`.
+  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil, places: Int? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: places ?? (size < 10 ? 1 : 0), unlike: other.map { abs($0 * 100) })

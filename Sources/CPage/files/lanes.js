@@ -406,7 +406,7 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // Keeps the picture moving while anything is active. Otherwise, it is redrawn only when something changes.
+  // Keeps the picture moving while anything is active. Otherwise, the picture is redrawn only when something changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>

@@ -87,8 +87,8 @@ export class Packets {
     this.refilter();
   }
 
-  // Fetches packets four times a second, or more often if there are many. While the view is closed, fetches them once a
-  // second, because the lanes show what faults did.
+  // Fetches packets four times a second, or more often if there are many. While the view is closed, fetches packets
+  // once a second, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;

@@ -39,7 +39,7 @@ const EVENTS = ["packet", "spoiled", "detection", "iap1", "skipped", "transfer",
 const HEADER = 9;
 const CONTROLS = [[0x80, "SYN"], [0x40, "ACK"], [0x20, "EAK"], [0x10, "RST"], [0x08, "SLP"]];
 
-// A packet in a trace. Properties that depend on its bytes are computed on demand.
+// A packet in a trace. Properties that depend on the packet's bytes are computed on demand.
 class RecordedPacket {
   constructor([time, cable, sender, event, text, base64, cut, more], number, names) {
     this.number = number;

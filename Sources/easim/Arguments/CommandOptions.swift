@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// Describes the options of a command. For each option, there is the property that it sets, the format of its value,
-/// and one line of help. The property's initial value is the default.
+/// Describes the options of a command. An option consists of the property that it sets, the format of its value, and
+/// one line of help. The property's initial value is the default.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {

@@ -226,7 +226,8 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Returns true if the change is worth printing. A new signal strength is not, because it changes constantly.
+  /// Returns true if the change is worth printing. A new signal strength is not worth printing, because the signal
+  /// strength changes constantly.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }

@@ -55,8 +55,8 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns whether EADemo accepts the command now. While another command waits, it accepts only commands that end the
-  /// wait.
+  /// Returns whether EADemo accepts the command now. While another command waits, EADemo accepts only commands that end
+  /// the wait.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
@@ -80,7 +80,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // `EADemoDriver` handles control messages, because the device sends them, not the app.
+    // `EADemoDriver` handles control messages, because not the app but the device sends them.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)

@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// A full queue treats three kinds of entries differently:
 ///
-/// - `line`: the oldest lines are dropped. The next ``take()`` returns their number as a ``Gap``.
+/// - `line`: the oldest lines are dropped. The next ``take()`` returns the number of dropped lines as a ``Gap``.
 /// - `kept`: lines are never dropped. ``room`` tells the caller to stop adding lines for now.
 /// - `frame`: a newer drawing replaces one that is still waiting.
 ///
@@ -44,8 +44,8 @@ struct LineQueue {
     case batch(Batch)
   }
 
-  /// PIPE_BUF. A pipe accepts a write of up to this size completely or not at all, so its last line is complete even if
-  /// the reader stops reading.
+  /// PIPE_BUF. A pipe accepts a write of up to this size completely or not at all, so the last line in the pipe is
+  /// complete even if the reader stops reading.
   static let batchLimit = 4_096
   /// The maximum number of bytes in waiting lines, except that a single line may be longer.
   static let lineLimit = 4 << 20

@@ -23,7 +23,7 @@ final class OutputLane: Sendable {
   private let state = Monitor(State())
 
   /// A counter that increases when a lane has written something, a call in ``PatientFile`` has returned, or a signal
-  /// has arrived. When it does not run the loop, the main thread waits for this counter to change.
+  /// has arrived. The main thread waits for the counter to change when the thread does not run the loop.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(

@@ -16,10 +16,10 @@ enum StopSignals {
 
   static var count: Int { howMany.load(ordering: .acquiring) }
 
-  /// Starts receiving the signals. Call this before creating other threads, because they inherit the signal mask.
+  /// Starts receiving the signals. Call this before creating other threads, because threads inherit the signal mask.
   ///
   /// - Parameters:
-  ///   - secondInterrupt: how long the process may continue if the second signal is a SIGINT.
+  ///   - secondInterrupt: how long the process may continue if the second signal is SIGINT.
   ///   - wake: called after each signal, on the thread that received it.
   static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
     var set = sigset_t()
@@ -105,7 +105,8 @@ struct StopRule {
 /// Otherwise, the next file or socket would get the number of a closed descriptor, and could receive the output meant
 /// for stdout.
 enum StandardDescriptors {
-  /// Opens replacements for closed descriptors. Reads and writes on them fail, as on a closed descriptor.
+  /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, as with a closed
+  /// descriptor.
   static func hold() {
     // `open` returns the lowest free number, which is that of the closed descriptor.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {

@@ -5,8 +5,8 @@ import LinuxIO
 
 /// The terminal that EADemo uses as its screen: reads keys and shows rows.
 ///
-/// ``close()``, the end of the process and a crash restore the terminal. Ctrl-Z returns it to the shell until easim
-/// continues.
+/// ``close()``, the end of the process and a crash restore the terminal. Ctrl-Z returns the terminal to the shell until
+/// easim continues.
 final class Terminal: DescriptorHandler {
   /// How long to wait after an escape byte for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)

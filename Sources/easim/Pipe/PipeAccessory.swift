@@ -12,7 +12,7 @@ final class PipeAccessory: PipeRole {
   weak var door: PipeDoor?
   /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream of a client that disconnects while waiting; otherwise, it would take up the next session.
+  /// Ends the stream of a client that disconnects while waiting, because the stream would take up the next session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected to streams, or nil for all protocols.
   let protocolName: String?

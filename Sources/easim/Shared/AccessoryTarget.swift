@@ -123,6 +123,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// The limit covers a connection attempt and the silence after it.
+  /// The limit covers a connection attempt and the silence after the attempt.
   private static var limit: Duration { .seconds(25) }
 }

@@ -12,7 +12,7 @@ import LinuxIO
 /// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
 /// pcapng stream of that accessory's cables, which continues until the client or easim closes the connection.
 ///
-/// A slow reader never delays a cable. If too many bytes are unread, its connection is closed.
+/// A slow reader never delays a cable. The connection of a reader is closed if too many bytes are unread.
 final class CaptureDoor {
   typealias Offer = ControlServer.Recordable
 

@@ -8,7 +8,7 @@ import Glibc
 /// The file given by `--capture`. With `-`, the capture goes to stdout and the results of the command to stderr.
 ///
 /// No byte is dropped. If too many bytes are waiting, for example because a pipe is not read, the cables pause until
-/// they are written.
+/// the bytes are written.
 enum CaptureFile {
   /// Opens and empties the files given by `--capture` and `--trace`. Check the rest of the command line first.
   ///

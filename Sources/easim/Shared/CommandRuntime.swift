@@ -34,7 +34,7 @@ final class CommandRuntime {
     signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
   }
 
-  /// If a signal stopped the command, prints this and returns the exit code for it.
+  /// If a signal stopped the command, prints a message and returns the exit code.
   func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
     guard let stopper else { return nil }
     console.err("easim: stopped by \(stopper)\(progress)")
