@@ -26,7 +26,7 @@ public protocol Report: WritableReport, Equatable {
 
   /// The shards that the report contains.
   var shards: ShardSet { get }
-  /// Why a shard is incomplete, or nil if it is complete. Incomplete shards are not added to others.
+  /// The reason why a shard is incomplete, or nil if it is complete. Incomplete shards are not added to others.
   var unfinished: String? { get }
   /// Whether the run passes even if it compared nothing.
   var allowsEmpty: Bool { get set }
@@ -83,7 +83,7 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// Why this report does not cover a whole run or a whole shard, or nil if it does.
+  /// The reason why this report covers less than a whole run or shard, or nil if it does not.
   public var gap: String? { unfinished ?? shards.gap }
 
   /// Creates a report from the JSON tree of a file, ignoring keys that later versions of easim added. The error lists

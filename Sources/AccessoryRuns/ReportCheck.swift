@@ -11,7 +11,7 @@ public struct ReportCheck: Equatable, Sendable {
   /// The measured value. If the text begins with the goal, output does not repeat the goal.
   public let text: String
   let saysGoal: Bool
-  /// Why the condition is not met, if the cause is known.
+  /// The reason why the condition is not met, if known.
   package var cause: String?
 
   /// Creates a check. Without a name, `text` must begin with the goal.

@@ -42,7 +42,7 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// Why the run did not pass, one sentence for each reason; empty if it passed.
+  /// The reasons why the run did not pass, one sentence each; empty if it passed.
   public var reasons: [String] {
     switch self {
     case .passed: []

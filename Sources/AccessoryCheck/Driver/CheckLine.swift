@@ -18,7 +18,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// How the accessory ended the connection; nil if it did not.
+  /// The way in which the accessory ended the connection, or nil if it did not.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A few steps that no Apple device would take, generated from a seed, after a normal start.
+/// A few steps, generated from a seed, that no Apple device would take and that follow a normal start.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])

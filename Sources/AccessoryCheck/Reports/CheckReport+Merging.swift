@@ -21,14 +21,14 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// Why the run judged no case.
+  /// The reason why the run judged no case.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// Why a shard is incomplete: the run was stopped, or the accessory did not come back.
+  /// The reason why a shard is incomplete: the run was stopped, or the accessory did not come back.
   package var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text

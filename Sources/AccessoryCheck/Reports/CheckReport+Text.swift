@@ -80,7 +80,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text on one line, without control characters for the terminal, because the accessory chose the text.
+  /// This text on one line and without control characters, because the accessory chose the text.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

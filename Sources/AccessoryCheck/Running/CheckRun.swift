@@ -210,7 +210,7 @@ final class CheckRun {
   /// Begins with identification if the accessory does not answer AA00, and goes back to authentication if
   /// identification fails as well. Returns true if the order changed.
   ///
-  /// - Parameter isAgain: whether the accessory also ended the previous attachment when the link was up. An accessory
+  /// - Parameter isAgain: whether the accessory also ended the previous attachment after the link was up. An accessory
   ///   that connects twice does so only once.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }

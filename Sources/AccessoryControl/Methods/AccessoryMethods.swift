@@ -8,7 +8,7 @@ import AccessoryReplay
 import AccessorySimulator
 
 extension ControlMethods {
-  /// The methods for accessories, of which those for sessions come last in the documentation.
+  /// The methods for accessories. The documentation lists the methods for their sessions last.
   static let accessories: [ControlMethod] =
     adding + accessoryActions.prefix { $0.name != "accessory.closeSessions" } + others
     + accessoryActions.drop { $0.name != "accessory.closeSessions" }

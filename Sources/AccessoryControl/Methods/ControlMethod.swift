@@ -1,8 +1,8 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// A method of the control protocol. This description is the basis of the method's parameters, `rpc.discover` and
-/// docs/control-reference.md.
+/// A method of the control protocol. The parser of parameters, `rpc.discover` and docs/control-reference.md use this
+/// description.
 package struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   package let name: String

@@ -3,8 +3,7 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker, which an app shows and in which a test, a script or a user chooses an
-  /// accessory.
+  /// The methods for the Bluetooth picker, in which a test, a script or a user chooses an accessory for an app.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions, at the end of an app or of an accessory whose sessions a client has taken over.
+  /// The methods for sessions of apps, and of accessories whose sessions a client has taken over.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",

@@ -109,7 +109,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// The ID of the accessory if the event occurred at its end. At an app's end, this is nil and `app` is set.
+  /// The ID of the accessory if the event occurred at an accessory's end, or nil if it occurred at an app's end.
   var accessory: String?
   var app: String?
   var protocolName: String?

@@ -38,7 +38,7 @@ public final class ControlServer {
     package var tellsMessages = false
     /// Called with every event of every world.
     package var report: (TimelineEvent) -> Void = { _ in }
-    /// The time at which the loop's clock showed zero, for captures, in nanoseconds since 1970.
+    /// The time at which the loop's clock showed zero, in nanoseconds since 1970; used in captures.
     package var epoch: Int64 = 0
     /// Formats an event as a comment for a capture.
     package var eventText: (TimelineEvent) -> String = { $0.json }

@@ -119,7 +119,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// How much of the memory for all captures this capture has reserved, in bytes.
+  /// The number of bytes that this capture reserves in the memory for all captures.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var path: String { "/captures/\(name)" }

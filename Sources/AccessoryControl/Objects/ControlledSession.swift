@@ -3,16 +3,16 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// The end of a session at an app, or at an accessory whose sessions a client has taken over.
+/// One end of a session: an app's end, or that of an accessory whose sessions a client has taken over.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory whose end this is, or nil at an app.
+  /// The accessory, or nil for an app's end.
   weak var accessory: ControlledAccessory?
-  /// The app whose end this is, or nil at an accessory.
+  /// The app, or nil for an accessory's end.
   weak var app: ControlledApp?
-  /// The accessory's connection ID, or nil at an accessory.
+  /// The connection ID of the accessory, or nil for an accessory's end.
   var connectionID: Int?
   /// The client that is notified about the session.
   weak var client: ControlClient?
@@ -126,7 +126,7 @@ final class ControlledSession: SessionHandler {
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 
-  /// Why the session ended, or nil while it is open.
+  /// The reason why the session ended, or nil while it is open.
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 

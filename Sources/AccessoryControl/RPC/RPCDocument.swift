@@ -142,8 +142,7 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // A list contains parameters by position, which methods do not accept, but an empty list is the same as no
-    // parameters.
+    // Methods do not accept parameters by position, but an empty list is the same as no parameters.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request must be an object, found \(params.summary)")
     }

@@ -85,7 +85,7 @@ package struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error about mistakes in a method's parameters, whose messages name the method instead of `record`.
+  /// Creates an error about invalid parameters. Messages about the parameters name `method` instead of `record`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

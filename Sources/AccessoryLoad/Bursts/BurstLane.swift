@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 
-/// Tracks the bursts of one session in order: which bytes remain to be sent, and which replies remain to arrive.
+/// Tracks the bursts of one session in order: which bytes have yet to be sent, and which replies have yet to arrive.
 ///
 /// Bursts never overtake each other. A burst is *unsent* until the session has accepted its last byte, then *awaited*
 /// until its reply has arrived in full, and then *complete*. If the plan expects no reply, a burst is complete when its

@@ -126,8 +126,8 @@ public struct BurstPlan: Equatable, Sendable {
   package var workload: BurstWorkload?
   /// The pause of a session after each of its bursts, or nil for none.
   package var think: Distribution<Duration>?
-  /// If accessories have different rates, the factors by which to multiply the rate, by the accessory's name, serial
-  /// number or address; `*` stands for all other accessories.
+  /// The rate factors of accessories with different rates, by name, serial number or address; `*` stands for all other
+  /// accessories.
   package var shares: [Named<Double>] = []
   /// The protocol of the sessions, or nil for the only protocol that the accessory offers.
   public var protocolName: String?

@@ -7,9 +7,9 @@ import AccessoryRuns
 /// The schedule is `waiting` until all sessions are open, then `running`, and `finished` when all bursts of the plan
 /// have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room for a burst.
 ///
-/// With a rate, burst n is due n ÷ rate after the start of the run, plus the delays of the ramp and pauses. The latency
-/// of a burst counts from the time when it was due, even if it started late. In a closed loop, a burst is due when it
-/// starts.
+/// With a rate, burst n is due n ÷ rate after the start of the run, or later because of the ramp and pauses. The
+/// latency of a burst counts from the time when it was due, even if it started late. In a closed loop, a burst is due
+/// when it starts.
 ///
 /// Invariants: bursts are numbered in the order in which they start, without gaps; bursts are due in that order; bursts
 /// before the end of the warm-up are not measured.
@@ -46,7 +46,7 @@ package struct BurstSchedule: Equatable, Sendable {
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// When the last burst is due, for a plan with a rate and a fixed number of bursts.
+  /// The time at which the last burst is due, for a plan with a rate and a fixed number of bursts.
   private var lastDue: Instant?
   /// The number of bursts that began after the last burst was due, so that the rate was not kept; counted only for a
   /// plan with a rate and a fixed number of bursts.

@@ -13,8 +13,8 @@ import AccessoryRuns
 /// latencies.value(atPercentile: 99)   // 1_250_303: the highest value that counts as the same
 /// ```
 ///
-/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; the memory depends only on the
-/// largest value, and never exceeds 55 x 1,024 counts.
+/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory use depends only on the
+/// largest value, and never exceeds that of 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
   /// The base-2 logarithm of the number of steps between two powers of two.
   private static let halfBits = 10

@@ -226,7 +226,8 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim itself writes no longer strings. The limit matters because a merged report shows strings of many reports.
+  /// easim itself never writes a longer string. The limit matters because a merged report shows strings of many
+  /// reports.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }

@@ -13,8 +13,7 @@ extension BurstReport {
     public var isScript = false
     /// The pause after each burst of a session, as text; empty if there is none.
     public var think = ""
-    /// The factors by which the rate is multiplied for each accessory, as text; empty if all accessories share one
-    /// rate.
+    /// The rate factor of each accessory, as text; empty if all accessories share one rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
@@ -30,7 +29,7 @@ extension BurstReport {
     public var faults: [String] = []
     /// The number of bursts to complete; nil for a fixed duration, and in old reports.
     public var count: Int?
-    /// How long to measure; nil for a fixed number of bursts, and in old reports.
+    /// The duration of the measurement; nil for a fixed number of bursts, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -112,8 +111,8 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// When bursts began in simultaneous runs on several machines, in microseconds since 1970 according to each machine's
-  /// own clock.
+  /// The times at which bursts began in simultaneous runs on several machines, in microseconds since 1970 according to
+  /// each machine's clock.
   public struct Start: Equatable, Sendable {
     /// The maximum difference between the starts of simultaneous runs, in microseconds.
     static let farthest = 86_400_000_000
@@ -145,8 +144,8 @@ extension BurstReport {
       unsynchronized += other.unsynchronized
     }
 
-    /// Text, such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at
-    /// most 4.2 ms".
+    /// Text such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at most
+    /// 4.2 ms".
     public var text: String {
       func late(_ time: Int) -> String { FixedText.time(Double(max(0, time - planned)) * 1_000) }
       var parts = ["planned for \(StartTime.text(planned)), "]

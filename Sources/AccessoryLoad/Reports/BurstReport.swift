@@ -30,13 +30,13 @@ public struct BurstReport: Equatable, Sendable {
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// Why the run ended, as a phrase without a period.
+  /// The reason why the run ended, as a phrase without a period.
   public var ending = ""
   /// The number of merged runs.
   public var runs = 1
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// When bursts began in simultaneous runs, or nil for a single run.
+  /// The times at which bursts began in simultaneous runs, or nil for a single run.
   public var start: Start?
   /// The duration of the measurement.
   public var measured = Duration.zero

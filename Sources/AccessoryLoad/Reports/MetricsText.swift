@@ -64,7 +64,7 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// Returns the report as metrics. If `isOpen` is true, the text ends with the marker that OpenMetrics requires and
+  /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker that OpenMetrics requires but
   /// Prometheus does not.
   ///
   /// Counts in a finished report no longer rise, so all metrics are gauges and histograms, which are the same in both

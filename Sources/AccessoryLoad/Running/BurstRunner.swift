@@ -55,7 +55,7 @@ public final class BurstRunner {
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// When bursts begin, if all sessions are open by then; nil means as soon as they are open.
+  /// The time at which bursts begin if all sessions are open by then, or nil to begin as soon as they are open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
@@ -73,7 +73,7 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// Until when to watch for unsolicited bytes, or nil before all bursts are done.
+  /// The time until which to watch for unsolicited bytes, or nil before all bursts are done.
   private var settled: Instant?
 
   /// Creates a run without starting it. `report` receives warnings for the user as they occur.

@@ -24,7 +24,7 @@ package struct LoggedPacket: Equatable, Sendable {
   /// The protocol of the native channel, if the packet is a transfer on one.
   package var channel: String?
   package var header: PacketHeader?
-  /// What the packet's link session carries, or nil if the log contains no SYN of the link.
+  /// The kind of data in the packet's link session, or nil if the log contains no SYN of the link.
   package var kind: LinkSession.Kind?
   /// The fault that acted on the packet, as written for `--fault`.
   package var fault: String?

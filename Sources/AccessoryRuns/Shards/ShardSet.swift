@@ -117,7 +117,7 @@ extension ShardSet {
   public var gap: String? { only == nil ? missingText : nil }
 }
 
-/// Why the reports of two runs cannot be added together.
+/// The reason why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
   /// One of the reports covers a whole run, so there is no shard to add.
   case wholeRun

@@ -1,5 +1,5 @@
-// Shows the packets of a world the way Wireshark does, with a list that follows the traffic, with filters, with bytes
-// next to fields, and with export to files.
+// Shows the packets of a world the way Wireshark does: a list that follows the traffic, filters, bytes next to fields,
+// and export to files.
 import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";

@@ -1,6 +1,6 @@
-// Shows a trace: runs that have ended, in the views of the live page but without a server, because the page contains
-// the data. Runs in the same group, such as a scenario with each of two clients, are side by side. The packets and the
-// log are those of the chosen run.
+// Shows a trace, which is a set of runs that have ended. The views are those of the live page, but need no server,
+// because the page contains the data. Runs in the same group, such as a scenario with each of two clients, are side by
+// side. The packets and the log are those of the chosen run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";

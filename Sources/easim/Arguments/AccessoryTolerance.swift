@@ -25,7 +25,7 @@ struct AccessoryTolerance: Sendable {
     if let order { settings.order = order }
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // A limit below that of the whole command lets the command report the missing answer.
+    // The limit is shorter than that of the whole command, so that the command can report the missing answer.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))

@@ -101,8 +101,9 @@ struct CommandLineReader<Options: CommandOptions> {
 }
 
 enum CommandWords {
-  /// Why easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift replaces invalid
-  /// bytes, so a word with such bytes would name the wrong file or send the wrong bytes to an accessory.
+  /// The reason why easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift
+  /// replaces invalid bytes, so a word with such bytes would name the wrong file or send the wrong bytes to an
+  /// accessory.
   static var complaint: String? {
     let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
     for (index, word) in words.enumerated() {

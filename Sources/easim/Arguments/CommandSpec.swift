@@ -1,7 +1,7 @@
 /// An entry in the table of easim's commands, which the parser, `--help` and completion use.
 ///
-/// Options and details are computed only when needed: doing so for all commands would take longer than most commands
-/// run, because some options list the names of profiles, faults and control methods.
+/// Options and details are computed only when needed. Computing them for all commands would take longer than most
+/// commands run, because some options list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   let name: String
   let summary: String

@@ -79,7 +79,7 @@ enum ManualPage {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Escapes text so that roff shows quotes unchanged and dashes that can be copied.
+  /// Escapes text so that roff shows quotes unchanged, and shows dashes in a form that can be copied.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

@@ -195,7 +195,7 @@ final class BurstSession {
 }
 
 extension BurstProgress {
-  /// Returns a line, such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
+  /// Returns a line such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""

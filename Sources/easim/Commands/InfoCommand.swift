@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // Saves the accessory before unplugging, even one that has not offered a protocol.
+    // Saves the accessory before unplugging it, even if it has not offered a protocol.
     seen = onlooker.seen
   }
   if let seen {

@@ -170,7 +170,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// Reads a capture, or returns nil if the file is not a capture but possibly text from a log.
+/// Reads a capture, or returns nil if the file is not a capture. It may be text from a log instead.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }

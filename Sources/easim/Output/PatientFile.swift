@@ -75,7 +75,7 @@ enum PatientFile {
   /// Creates a folder, or checks that an existing one is writable.
   static func makeFolder(_ path: String, named name: String) throws(UsageError) {
     if mkdir(path, 0o755) == 0 { return }
-    // With the slash, the system accepts nothing but a folder.
+    // The slash makes the system accept only a folder.
     guard errno != EEXIST || access(path + "/.", W_OK | X_OK) != 0 else { return }
     throw UsageError("\(name): \(String(cString: strerror(errno)))")
   }

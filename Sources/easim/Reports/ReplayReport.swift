@@ -29,7 +29,7 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// What stopped the replay, or nil if it was complete.
+  /// The cause of an early end, or nil if the replay was complete.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []

@@ -125,7 +125,7 @@ final class Sender: AppHandler {
   struct Requests {
     var names: [String]
     var answered: Int
-    /// Whether the reply to each request is accepted without a comparison.
+    /// For each request, whether its reply is accepted without a comparison.
     var unjudged: [Bool]
   }
 

@@ -19,7 +19,7 @@ final class HTTPDoor: DescriptorHandler {
     var silence = 10
     /// The time limit for all headers of a request, and also for its body.
     var arrival = Duration.seconds(30)
-    /// The interval of comments on a silent event stream, which reveal that the client is gone.
+    /// The interval between comments on a silent event stream, which reveal whether the client is gone.
     var heartbeat = Duration.seconds(15)
     /// The number of bytes reserved for the headers of a connection.
     var memory = 32 * 1024

@@ -88,7 +88,7 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// The hint for when there is no accessory, with a command that starts one.
+  /// A hint that names a command to start an accessory, for use if there is none.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """

@@ -12,7 +12,7 @@ import Glibc
 enum CaptureFile {
   /// Opens and empties the files given by `--capture` and `--trace`. Check the rest of the command line first.
   ///
-  /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
+  /// - Parameter origin: the loop's current time, or nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
     let recorder = try file(for: shared, console, origin: origin)
     guard let trace = try trace(for: shared, console, isVirtual: origin == nil) else { return recorder }
@@ -111,7 +111,7 @@ final class TranscriptFile {
 }
 
 extension World.Settings {
-  /// Creates settings for a world that prints its events, and writes the transcript and the capture to their files.
+  /// Creates settings for a world that prints its events, and that writes the transcript and the capture to files.
   init(_ shared: SharedOptions, isVirtual: Bool, _ console: Console) throws {
     self.init()
     let transcript = try TranscriptFile.asked(for: shared, console)

@@ -5,7 +5,8 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 
-/// Where the accessories of `easim run` appear: all in one local directory or on one bus, or at an address each.
+/// The places where the accessories of `easim run` appear: a shared local directory or bus, or an address for each
+/// accessory.
 struct RunPorts {
   private let console: Console
   private let pattern: String

@@ -10,7 +10,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// The processor time used, which depends less on the machine's load than the elapsed time.
+  /// The processor time used, which depends less on the machine's load than the elapsed time does.
   let busy: Double
 
   func tell(_ console: Console, at now: Instant) -> ExitCode {

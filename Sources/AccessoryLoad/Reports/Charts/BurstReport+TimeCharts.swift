@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// How long bursts were sent, in nanoseconds, which is the length of every time axis.
+  /// The duration of the load in nanoseconds, which is the length of every time axis.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
