@@ -1,6 +1,5 @@
 import CEasim
 
-/// The version of easim, as printed by `--version`.
 enum Version {
   /// The version in the newest heading of CHANGELOG.md; a test checks this.
   static let current = "0.1.0"

@@ -236,7 +236,6 @@ final class CheckDevice {
     line.send(PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder))
   }
 
-  /// The treatment of a packet in transit.
   enum Delivery: Equatable {
     case whole
     /// The packet is lost; the device retransmits it after a timeout or in ``repeatAll()``.

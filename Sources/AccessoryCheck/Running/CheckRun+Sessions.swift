@@ -18,7 +18,6 @@ struct OpenedSession {
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }
 
-/// The result of the test for an echo.
 struct EchoTrial {
   let isEcho: Bool
   let sent: [UInt8]
@@ -138,7 +137,6 @@ extension CheckDevice {
     return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
   }
 
-  /// Returns the packets since `mark` as proof.
   func proof(from mark: Int) -> [CheckProof] { proof(mark..<record.count) }
 
   func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {

@@ -19,7 +19,7 @@ package struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether this path needs no token.
+    /// Whether this path is available without the token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {

@@ -44,7 +44,6 @@ struct Answer<Source>: Sendable {
   }
 }
 
-/// One key of an ``Answer``.
 struct Key<Source>: Sendable {
   let shape: FieldShape
   let write: @Sendable (Source) -> JSON5Value?

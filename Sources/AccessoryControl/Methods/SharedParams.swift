@@ -30,7 +30,6 @@ extension Arguments {
     Arguments<Only>(name, parameter)
   }
 
-  /// The ID of an object.
   static func id(of kind: String) -> Arguments<String> { .only("one \(kind)", .id(of: kind)) }
 
   static var world: Arguments<String?> {

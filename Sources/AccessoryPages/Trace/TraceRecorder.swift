@@ -86,7 +86,7 @@ public final class TraceRecorder {
     add("{\"method\":\(JSONObject.quoted(method)),\"params\":\(params)}", at: time)
   }
 
-  /// All events as JSON, in the order of time.
+  /// All events as JSON, ordered by time.
   var allEvents: [String] {
     var all = (0..<events.count).map { events[$0] }
     if readsLinks {

@@ -17,7 +17,7 @@ struct TracedLinks {
   private var links: [Int: Link] = [:]
   private(set) var events: [TimelineEvent] = []
 
-  /// Returns the events derived from all packets of a log, in the order of time.
+  /// Returns the events derived from all packets of a log, ordered by time.
   static func events(of log: PacketLog) -> [TimelineEvent] {
     var all = TracedLinks()
     for packet in log.packets(after: 0, atMost: .max) { all.take(packet) }
@@ -100,7 +100,7 @@ struct TracedLinks {
     events.append(TimelineEvent(time: time, side: side, kind: kind, subject: links[number]?.subject))
   }
 
-  /// Returns the values of all parameters of one or two bytes, in the order of their numbers.
+  /// Returns the values of all parameters of one or two bytes, ordered by parameter number.
   private static func values(_ message: ControlMessage) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     return parameters.sorted { $0.id < $1.id }.filter { 1...2 ~= $0.value.count }.map {

@@ -58,7 +58,6 @@ export function duration(time) {
   return `${time.toFixed(2)} s`;
 }
 
-// Converts base64 and hex to bytes.
 export function fromBase64(text) { return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)); }
 
 export function toBase64(array) {

@@ -6,7 +6,6 @@ import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
-// The maximum number of rows in a lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
 // The number of lanes above which each lane is a single line until the user opens it.

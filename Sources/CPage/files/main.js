@@ -66,7 +66,7 @@ function askForToken() {
 
 addEventListener("hashchange", () => store.useToken(location.hash.slice(1)));
 
-// The list of worlds, and the clock.
+// Shows the list of worlds and the clock.
 function header() {
   const select = h("select", { id: "world", on: { change: () => desk.choose(select.value) } });
   replace(document.querySelector("#worlds"), h("label", { htmlFor: "world" }, "World "), select);

@@ -68,7 +68,6 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// A trace built from the entries of a capture.
 private struct TracedCapture {
   private let recorder: TraceRecorder
   private var witnesses: [Int: any CableWitness] = [:]
