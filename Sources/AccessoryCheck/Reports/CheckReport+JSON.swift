@@ -229,7 +229,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// A byte range, as the position of its first byte and the position after its last byte.
+  /// A byte range, stored as the position of its first byte and the position after its last byte.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

@@ -18,7 +18,7 @@ package final class DescriptorDoor {
   /// Whether the client has ended and the door has written everything.
   package private(set) var isOver = false
 
-  /// The error in reading requests or writing answers, or nil if there was none.
+  /// The error that occurred when reading requests or writing answers, or nil if there was none.
   package private(set) var failure: String?
 
   package convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {

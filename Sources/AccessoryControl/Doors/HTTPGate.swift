@@ -3,10 +3,10 @@ import AccessoryPages
 
 /// Decides whether to admit an HTTP request, based on its first line and headers.
 ///
-/// Because any web page can make a browser send requests to this machine, the gate checks three things. The `Host`
-/// stops DNS rebinding, in which an attacker's host name refers to this machine. The `Origin` stops other web pages.
-/// Without the token, only the page and `/healthz` are available. The page contains no secret, because the token
-/// follows the `#` in the page's address, a part that browsers do not send.
+/// Because any web page can make a browser send requests to this machine, the gate checks three things. Checking the
+/// `Host` stops DNS rebinding, in which an attacker's host name refers to this machine. Checking the `Origin` stops
+/// requests from other web pages. Without the token, only the page and `/healthz` are available. The page contains no
+/// secret, because the token follows the `#` in the page's address, a part that browsers do not send.
 package struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests, by path.
   package enum Route: String, Equatable, Sendable, CaseIterable {

@@ -29,7 +29,7 @@ final class ControlledJob {
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// The error in writing the job's reports to the folder of `--keep`, or nil if there was none.
+  /// The error that occurred when writing the job's reports to the folder of `--keep`, or nil if there was none.
   private var keepFailure: String?
 
   struct Outcome {

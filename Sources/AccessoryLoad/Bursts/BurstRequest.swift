@@ -182,8 +182,8 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// Returns a format for strings that `read` parses and whose mistakes its errors describe. The format also accepts
-  /// numbers, as strings of their digits.
+  /// Returns a format for strings that `read` parses. Errors thrown by `read` describe mistakes in a string. The format
+  /// also accepts numbers, as strings of their digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value

@@ -69,7 +69,7 @@ public struct BaselineComparison: Equatable, Sendable {
     return ["passed": passed, "tolerance": tolerance, "figures": rows]
   }
 
-  /// The comparison, with each line commented out by `#`.
+  /// The comparison as comments: lines that begin with `#`.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
   /// The comparison as text, one line for each figure.

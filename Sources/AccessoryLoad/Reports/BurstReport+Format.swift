@@ -376,7 +376,7 @@ private struct SeriesSection: Equatable {
       length: length,
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports by earlier versions of easim do not contain these numbers of bytes.
+        // Reports by earlier versions of easim do not contain the bytes sent and received.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -34,8 +34,8 @@ final class ProgressBar {
   }
 }
 
-/// Shows below all other output how much of a file, or how many files, have been read. Small files are read too quickly
-/// to show progress.
+/// Shows how much of a file, or how many files, have been read, on a line below all other output. Small files are read
+/// too quickly to show progress.
 final class ReadingProgress {
   private let console: Console
   /// The size of the file or the number of files, or 0 if unknown, as for a pipe.
