@@ -86,7 +86,7 @@ extension CheckCase {
       fix: "Count and compare sequence numbers modulo 256."
     ) { run in
       let session = try run.echoSession()
-      // Sending one packet at a time makes the accessory send as many packets as the device.
+      // Sending one packet at a time makes the accessory send as many packets as the device does.
       for number in 0..<300 {
         try run.exchange([UInt8(truncatingIfNeeded: number), UInt8(number / 256)], on: session, size: 2)
       }

@@ -44,7 +44,7 @@ public final class ControlServer {
     package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where to keep captures and reports after the server has ended, or nil to keep none.
     package var kept: (any KeptFiles)?
-    /// The seed for worlds for which a client gives none.
+    /// The default seed of worlds.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.

@@ -2,8 +2,8 @@ import AccessoryFormats
 import AccessoryPages
 import AccessoryRuns
 
-/// A long run, such as a load test, a scenario, or worlds from seeds. A job reports its progress, can be cancelled, and
-/// keeps its report after the end.
+/// A long run, such as a load test, a scenario, or worlds generated from seeds. A job reports its progress, can be
+/// cancelled, and keeps its report after the end.
 final class ControlledJob {
   /// The maximum number of jobs, above which the oldest ended job is dropped.
   static let mostKept = 100

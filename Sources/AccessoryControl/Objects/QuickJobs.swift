@@ -6,7 +6,7 @@ import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 
-/// Runs that need no real time: scenarios in virtual time, and worlds from seeds.
+/// Runs that need no real time: scenarios in virtual time, and worlds generated from seeds.
 extension ControlledJob {
   /// The number of turns of the virtual loop before other clients are served.
   private static let turnsAtOnce = 2_000

@@ -27,7 +27,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   package var sessions = 1
   package var inFlight = 1
-  /// The initial period in which bursts are not measured, which is part of the phases.
+  /// The initial period, part of the phases, in which bursts are not measured.
   package var warmUp = Duration.zero
   package var reconnects = false
   package var allowsOverdue = false

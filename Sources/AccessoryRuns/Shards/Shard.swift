@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Part `index` of `count` of a run, counted from 1. Different processes or machines can run the parts of a run.
+/// Part `index` of `count` of a run, counted from 1. Different processes or machines can run different parts.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")

@@ -46,8 +46,7 @@ final class CommandRuntime {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Runs until the last bytes are sent, because closing channels and releasing USB devices takes a turn or two of the
-  /// loop.
+  /// Runs until the last bytes are sent. Closing channels and releasing USB devices takes a turn or two of the loop.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }
