@@ -3,7 +3,8 @@ import AccessoryFormats
 /// The settings of a simulated Apple device: what it tells accessories about itself, how it answers them, and the
 /// user's own message rules.
 ///
-/// A built-in answer is sent only to an accessory that declares that it receives the message (``messageRules``).
+/// The device sends a built-in answer only to an accessory that declares it can receive the message; see
+/// ``messageRules``.
 public struct DeviceProfile: Equatable, Sendable {
   /// The version of the file format.
   public static let formatVersion = 1
@@ -28,7 +29,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var wifi = WiFi()
   /// The item that the device is playing.
   public var nowPlaying = NowPlaying()
-  /// The report that a HID accessory receives once it has started (6801); nil for none.
+  /// The report that the device sends (6801) when a HID accessory starts; nil for none.
   public var hidReport: [UInt8]? = [0]
   /// The data that the device requests from a location receiver (FFFA).
   public var location: [Sentence] = [.gga, .rmc]
@@ -36,7 +37,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate in Hz for USB audio (DA01), one of `audioRates`.
   public var audioRate = 48_000
-  /// Whether the device begins with authentication or with identification.
+  /// Whether the device begins with authentication or identification.
   public var order = HostOrder.auto
   /// Whether the device sends the requested power attributes together or separately.
   public var powerUpdates = PowerUpdates.combined
@@ -97,13 +98,13 @@ public struct DeviceProfile: Equatable, Sendable {
 
   /// The Wi-Fi network that message 5701 describes.
   public struct WiFi: Equatable, Sendable {
-    /// The status that message 5701 contains.
+    /// The status to report.
     public var status: UInt8 = 0
     /// The network's name.
     public var ssid = "easim"
     /// The network's passphrase.
     public var passphrase = "easim-wifi"
-    /// The number of the parameter that contains the network's name; the passphrase's parameter has the next number.
+    /// The number of the parameter for the network's name; the parameter for the passphrase has the next number.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {

@@ -1,11 +1,11 @@
-/// The user's choice of what a device does first: authentication or identification.
+/// What a device does first: authentication or identification.
 public enum HostOrder: String, CaseIterable, Sendable {
   /// The device begins with authentication: AA00 … AA05, then 1D00.
   case authentication
   /// The device begins with identification: 1D00, 1D01, 1D02, then AA00. Some accessories answer nothing until they are
   /// identified.
   case identification
-  /// The device begins with authentication, unless the accessory ignores AA00 or disconnects in response; then the
-  /// device begins with identification. See `OrderMemory`.
+  /// The device tries authentication first, and begins with identification if the accessory ignores AA00 or
+  /// disconnects. See `OrderMemory`.
   case auto
 }

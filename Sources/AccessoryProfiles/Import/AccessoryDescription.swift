@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
-/// Three generations of the layout are known, which differ only in the lines they contain. Each field's line ends with
-/// a space, two fields have no space after the colon, missing values are printed as `(null)`, and the protocols are
+/// The three known generations of the layout differ only in which lines they contain. Each field's line ends with a
+/// space, two fields have no space after the colon, missing values are printed as `(null)`, and the protocols are
 /// printed in Foundation's format for arrays.
 ///
 /// ```swift
@@ -24,24 +24,24 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that can currently be used; an accessory that connects twice has none at its first connection.
+  /// The protocols that are currently available; an accessory that flickers has none when it first connects.
   public var protocols: [String]
-  /// The address of the object, which has no meaning outside the process that printed it.
+  /// The object's address, which is meaningful only in the process that printed it.
   public var address: UInt64 = 0
   /// Whether the accessory is attached.
   public var isConnected = true
   /// The connection ID.
   public var connectionID: UInt64 = 0
-  /// The length of the certificate's serial number that the description shows.
+  /// The length of the certificate's serial number in bytes.
   public var certSerial: Int
-  /// The length of the certificate that the description shows.
+  /// The length of the certificate in bytes.
   public var certData: Int
   /// The description of the delegate; nil for none.
   public var delegate: String?
-  /// The layout in which the description is printed.
+  /// The layout of the description.
   public var generation: Generation = .b
 
-  /// Creates the description of an attached accessory with the certificate sizes of current coprocessors.
+  /// Creates the description of an attached accessory that has a current coprocessor.
   public init(identity: Profile.Identity, protocols: [String]) {
     self.identity = identity
     self.protocols = protocols
@@ -56,7 +56,7 @@ public struct AccessoryDescription: Equatable, Sendable {
     certData = profile.authentication.certData
   }
 
-  /// The description as text, without a line break at its end.
+  /// The description as text, without a trailing line break.
   public var text: String {
     var text = "<EAAccessory: 0x\(String(address, radix: 16))> { \n"
     func line(_ field: String, _ value: String) { text += "  \(field):\(value) \n" }
@@ -86,8 +86,8 @@ public struct AccessoryDescription: Equatable, Sendable {
 
 /// Formats strings and lists as Foundation's `description` does: in the old ASCII property list format.
 enum PropertyListText {
-  /// Formats a list with its elements on separate lines, indented by four spaces. An element is quoted if it contains
-  /// anything but letters and digits. Protocol names are always quoted, because they contain dots.
+  /// Formats a list with one element per line, indented by four spaces. Elements that contain anything but letters and
+  /// digits are quoted, so protocol names, which contain dots, always are.
   static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"
@@ -111,8 +111,8 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Resolves escapes. A backslash that does not begin an escape is kept, because a name may contain a backslash that
-  /// is not escaped.
+  /// Resolves escapes. A backslash that does not begin an escape is kept, because names may contain unescaped
+  /// backslashes.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]
@@ -127,7 +127,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Returns the character for the escape whose backslash precedes `rest`, and how many units of `rest` it takes up.
+  /// Decodes the escape whose backslash precedes `rest`; `length` is the number of units after the backslash.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

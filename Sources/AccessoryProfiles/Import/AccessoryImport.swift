@@ -2,10 +2,9 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// The import reads all three generations of the layout, and any number of accessories in one text. The import accepts
-/// log prefixes before each line, both kinds of line breaks, missing trailing spaces, and accessories printed as
-/// elements of an array (each on one line, with `\n` for line breaks). Text between accessories is skipped; an unknown
-/// line within an accessory's description is reported.
+/// The text may contain any number of accessories, in all three generations of the layout. Lines may have log prefixes,
+/// either kind of line break, and no trailing spaces. An accessory printed as an element of an array is a single line,
+/// with `\n` for line breaks. Text between accessories is skipped; an unknown line within a description is reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -15,9 +14,9 @@ import AccessoryFormats
 public struct AccessoryImport: Equatable, Sendable {
   /// One accessory found in the text.
   public struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. Settings that are missing from the dump have their defaults.
+    /// The profile, named after the model. Settings that are missing from the dump have default values.
     public var profile: Profile
-    /// The line of the text where the accessory begins.
+    /// The number of the line where the accessory's description begins.
     public var line: Int
     /// The layout in which the accessory was printed.
     public var generation: AccessoryDescription.Generation
@@ -31,10 +30,10 @@ public struct AccessoryImport: Equatable, Sendable {
 
   /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// The problems found, by line; a text without an accessory is also a problem.
+  /// The problems found; a text without an accessory is also a problem.
   public let problems: [SourceProblem]
 
-  /// Reads the accessories in these bytes; `file` is the name used for the source in problems.
+  /// Reads the accessories in `bytes`; reported problems name `file` as their source.
   public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
@@ -46,9 +45,9 @@ public struct AccessoryImport: Equatable, Sendable {
 
 /// A state machine that reads debug descriptions line by line.
 ///
-/// Between accessories, the reader looks for an opening `<EAAccessory: 0x`. Within an accessory, the reader takes
-/// fields up to the closing brace and, within the field `protocols`, the elements of the list. If another opening comes
-/// before the brace, the first accessory ends there, so that the import still reads what a truncated log contains.
+/// Between accessories, the reader looks for `<EAAccessory: 0x`. Within an accessory, the reader collects fields up to
+/// the closing brace and, within the field `protocols`, the elements of the list. In a truncated log, another
+/// `<EAAccessory: 0x` may precede the brace; the reader then keeps what it has read of the first accessory.
 struct DumpReader {
   struct Draft {
     var line: Int
@@ -138,7 +137,7 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes an accessory whose description was cut short, because the text ended or another accessory began.
+  /// Completes an accessory whose description was cut short by another accessory or by the end of the text.
   private mutating func cutShort() {
     switch state {
     case .between: break
@@ -166,13 +165,13 @@ struct DumpProfile {
   private let taken: [String]
   private(set) var problems: [(severity: SourceProblem.Severity, line: Int, message: String)] = []
 
-  /// Creates a profile; `taken` contains the names of the profiles already created from the same text.
+  /// Creates a profile; `taken` lists the names of the profiles already created from the same text.
   init(_ draft: DumpReader.Draft, taken: [String]) {
     self.draft = draft
     self.taken = taken
   }
 
-  /// Returns the accessory. If the dump lacks a field that every accessory has, reports a problem and returns nil.
+  /// Returns the accessory, or reports a problem and returns nil if the dump lacks a mandatory field.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
@@ -234,7 +233,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // The certificate's length tells the two coprocessor generations apart, as it does for hosts.
+    // The certificate's length distinguishes the two coprocessor generations.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }

@@ -8,7 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A day's log may be larger, but the lines about an accessory fit on one screen.
+  /// The maximum number of bytes read. A day's log may be larger, but a description takes up only a few lines.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
@@ -30,8 +30,8 @@ enum DumpLines {
     return lines
   }
 
-  /// Splits the description of an accessory that was printed inside an array. A description inside an array is a single
-  /// line, in which line breaks, quotation marks and non-ASCII letters are written as escapes.
+  /// Splits the description of an accessory that was printed inside an array: a single line in which line breaks,
+  /// quotation marks and non-ASCII letters are escaped.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
@@ -54,8 +54,8 @@ enum DumpLines {
   }
 }
 
-/// Splits a line of a debug description into its parts. A log may add any prefix to a line, so the line's parts are
-/// found by the known field names and by the last word.
+/// Splits a line of a debug description into its parts. Logs may add any prefix to a line, so the parser searches for
+/// known field names and, to find a closing brace, looks at the last word.
 enum DumpLine {
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
@@ -75,8 +75,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field in a line and the text after its colon. A field name that follows two spaces, as in the layout,
-  /// takes precedence over one that follows one space or begins the line, as in logs that have lost indentation.
+  /// Returns the field in a line and the text after its colon. A field name after two spaces, as in the layout, takes
+  /// precedence over one after a single space or at the start of the line, as in logs that lost their indentation.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -91,7 +91,7 @@ enum DumpLine {
     return best.map { ($0.name, line[$0.end...]) }
   }
 
-  /// Returns a value without the spaces that the layout puts around it; nil for `(null)`.
+  /// Returns a value without surrounding spaces; nil for `(null)`.
   static func value(_ text: Substring) -> String? {
     let inner = text.hasPrefix(" ") ? text.dropFirst() : text
     let value = inner.hasSuffix(" ") ? inner.dropLast() : inner

@@ -31,23 +31,22 @@ public struct ProfileLibrary: Sendable {
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// Returns the accessory that a reference names: the first instance of the reference's template.
+  /// Returns the profile that a reference names, as the first instance of its template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }
 
-  /// Returns the template that a reference names, in which instances are not numbered yet.
+  /// Returns the template that a reference names, before its instances are numbered.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
     if source.isShipped, let known = Self.shipped.withLock({ $0[source.name] }) { return known }
     let tree = try wholeTree(source, chain: [])
     let template = try made(tree, name: source.name)
-    // A profile that extends another is read again, because the other may be the user's.
+    // A profile that extends another is not cached, because the other may be a user's file, which can change.
     if source.isShipped, tree["extends"] == nil { Self.shipped.withLock { $0[source.name] = template } }
     return template
   }
 
-  /// The shipped profiles that have been read.
   private static let shipped = Locked<[String: ProfileTemplate]>([:])
 
   /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
@@ -56,7 +55,7 @@ public struct ProfileLibrary: Sendable {
     return try made(wholeTree(source, chain: []), name: name)
   }
 
-  /// Reads a profile from a tree in another document. The profile may extend other profiles by name.
+  /// Reads a profile from a JSON tree in another document. The profile may extend others by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
     return try made(laid(tree, of: source, chain: []), name: name)
@@ -104,7 +103,7 @@ public struct ProfileLibrary: Sendable {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
-  /// Finds a profile; `asking` is the file that extends this profile, if any.
+  /// Finds a profile; `asking` is the file, if any, that extends the profile.
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
@@ -188,8 +187,8 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file with a different format version. Each file in a chain states its format version, which is checked
-  /// first, because problems found in an unknown format would be meaningless.
+  /// Refuses a file with a different format version. The version of each file in a chain is checked first, because
+  /// problems reported for an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {
@@ -202,10 +201,10 @@ public struct ProfileLibrary: Sendable {
   }
 }
 
-/// The shipped profiles, embedded when the program is built, so that a binary copied elsewhere still has them.
+/// The shipped profiles, embedded at build time so that the binary needs no other files.
 ///
-/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. A new file only needs to be added to
-/// this list; a test compares the list with the directory.
+/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. Add each new file to this list; a test
+/// compares the list with the directory.
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
     ("camera", PackageResources.camera_json5),

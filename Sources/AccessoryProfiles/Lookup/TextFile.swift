@@ -7,10 +7,10 @@ package enum TextFile {
   /// How long a pipe or a device may take to deliver all its bytes.
   package static let patience = Duration.seconds(10)
 
-  /// Reads a file of up to `limit` bytes; the error contains the system's reason. If the file is a device or a pipe,
-  /// such as a shell's `<(…)`, reading waits up to a time limit.
+  /// Reads a file of up to `limit` bytes; the error contains the system's reason. Reading a pipe or a device, such as a
+  /// shell's `<(…)`, fails after the time limit `patience`.
   ///
-  /// - Parameter onlyRegular: whether a pipe or a device causes an error; used for files that other programs name.
+  /// - Parameter onlyRegular: whether to refuse pipes and devices; used for paths that come from other programs.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
@@ -25,7 +25,7 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
-    // An array that grows is copied, and for a moment both copies are there.
+    // Growing the array would copy it, and memory would briefly hold both copies.
     bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
@@ -55,8 +55,8 @@ package enum TextFile {
     throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
   }
 
-  /// Waits until there is something to read, or the file ends. A pipe that no program has opened for writing delivers
-  /// neither bytes nor an end of file.
+  /// Waits for bytes or the end of the file. A pipe that no program has opened for writing delivers neither bytes nor
+  /// an end of file.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -86,10 +86,10 @@ package enum TextFile {
     return ""
   }
 
-  /// Returns the path without links and `..`; returns the unchanged path if the system cannot resolve it.
+  /// Returns the path with links and `..` resolved, or unchanged if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
-  /// Returns the folder that contains a file after links are resolved; nil if the file does not exist.
+  /// Returns the folder of a file, with links resolved; nil if the file does not exist.
   static func folder(of path: String) -> String? {
     FilePath.real(path).map { real in
       guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
@@ -97,11 +97,11 @@ package enum TextFile {
     }
   }
 
-  /// Returns why programs named in a file are not run: someone other than this user and root could have written the
-  /// file. Returns nil if the programs may be run.
+  /// Returns the reason for not running programs named in a file that another user, apart from root, could have
+  /// written; nil if the programs may run.
   ///
-  /// As in ssh and git, the file and its folder must belong to this user or to root, and neither the group nor others
-  /// may write to them.
+  /// As in ssh and git, the file and its folder must belong to this user or root and must not be writable by the group
+  /// or by others.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"

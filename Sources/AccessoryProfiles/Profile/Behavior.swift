@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What an accessory does with the bytes in a session; the simulator carries this out.
+/// What an accessory does with the bytes in a session.
 ///
 /// ```swift
 /// let source = try Behavior("source,rate=500,text=tick")
@@ -8,7 +8,7 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards the bytes it receives; optionally checks that they are what `easim burst` or EADemo sends.
+  /// Counts and discards the bytes it receives; optionally checks that they match what `easim burst` or EADemo sends.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)
@@ -70,7 +70,7 @@ public enum Behavior: Equatable, Sendable {
 
     /// The number of bytes per second.
     public var rate: Int
-    /// How many bytes are sent at a time; together with the rate this determines the interval.
+    /// How many bytes are sent at a time; this size and the rate determine the interval.
     public var chunk: Int
     /// The data to send.
     public var pattern: Pattern
@@ -134,8 +134,8 @@ extension Behavior {
     public var command: String
     /// The program's arguments.
     public var arguments: [String]
-    /// Variables that the program receives in addition to the standard ones: `NAME` passes on this process's value, and
-    /// `NAME=VALUE` sets a value.
+    /// Environment variables for the program, in addition to the standard ones: `NAME` passes on this process's value,
+    /// and `NAME=VALUE` sets a value.
     public var environment: [String]
     /// Where the program was named. Comparisons ignore the origin.
     public var origin: Origin
@@ -206,7 +206,7 @@ extension Behavior.Program {
     /// Why the file is not trusted to run programs; nil if it is trusted.
     public var objection: String?
 
-    /// Creates the origin of a program that was named on the command line or in an app's code, which is trusted.
+    /// Creates the origin of a trusted program, which was named on the command line or in an app's code.
     public init() {}
   }
 }

@@ -16,7 +16,7 @@ extension Profile {
     public var serialNumber: String
     /// The firmware version in use (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String
-    /// The version of firmware that is installed but not active yet.
+    /// The firmware version that is installed but not yet active.
     public var firmwareRevisionPending: String?
     /// The hardware revision.
     public var hardwareRevision: String
@@ -28,7 +28,7 @@ extension Profile {
     public var dockType: String
     /// The current language of the accessory.
     public var currentLanguage: String
-    /// The supported languages; there is at least one.
+    /// The supported languages, at least one.
     public var supportedLanguages: [String]
     /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil
     /// if the accessory names no team.

@@ -3,7 +3,7 @@ import AccessoryFormats
 /// Describes a simulated accessory: its identity, link, behavior and quirks.
 ///
 /// A profile is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or created
-/// in Swift. Each section has defaults, so the shortest profile consists of an identity and a protocol.
+/// in Swift. Each section has defaults, so a minimal profile consists of an identity and a protocol.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -66,8 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Gives the accessory a quirk. The quirk replaces any other of the same kind, for example if the command line
-  /// overrides the file.
+  /// Adds a quirk, which replaces any other of the same kind: the command line can thus override the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
@@ -121,8 +120,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the JSON tree of a profile file. The tree must be complete: if the file extends another file, the two must
-  /// already be merged, with each value still recording which file it came from.
+  /// Reads the JSON tree of a profile file. Any files that the file extends must already be merged into the tree, and
+  /// each value must still record which file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -135,8 +134,8 @@ extension Profile {
   /// Returns all errors and warnings about the profile, each with the path of the key in the file; empty for a correct
   /// profile.
   ///
-  /// For a profile read from a file, which has already been checked, only warnings are returned. A profile created in
-  /// Swift is checked by the same rules.
+  /// A profile read from a file has only warnings, because its errors have already been reported. The same rules apply
+  /// to profiles created in Swift.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
     _ = Profile.format.read(tree, onto: self, at: Place(problems))
@@ -153,7 +152,7 @@ extension Profile {
 }
 
 extension Format<[Profile.SessionProtocol]> {
-  /// The format of the list of protocols. The list's length is limited, because a protocol's ID is a byte.
+  /// The format of the list of protocols. A protocol's ID is one byte, which limits the list's length.
   fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
     Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
@@ -161,17 +160,17 @@ extension Format<[Profile.SessionProtocol]> {
 
 /// A profile in the form that its file defines, from which any number of accessories can be created.
 ///
-/// In the identity's strings, `{index}` is replaced by the instance's number, counted from 1. Instances must have
-/// different serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` …
-/// are appended. The address of a Bluetooth transport is incremented for each instance, starting with the address in
-/// the file.
+/// In the identity's strings, `{index}` is replaced by the instance's number, counted from 1. If there are several
+/// instances and the serial number contains no `{index}`, `-1`, `-2` … are appended to keep the serial numbers
+/// distinct. The address of a Bluetooth transport is incremented for each instance, starting with the address in the
+/// file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile, in which `{index}` has not been replaced yet.
+  /// The profile, with `{index}` not yet replaced.
   public let profile: Profile
   /// The profile's warnings.
   public let warnings: [SourceProblem]

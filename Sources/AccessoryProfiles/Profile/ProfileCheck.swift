@@ -5,8 +5,8 @@ import AccessoryFormats
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
-  /// The paths of the protocols and transports, in the profile's order; there may be gaps where a file's entry could
-  /// not be read.
+  /// The paths of the protocols and transports, in the profile's order; entries that could not be read leave gaps in
+  /// the numbering.
   let protocolPaths: [String]
   private let transportPaths: [String]
   private let unreadable: [String]
@@ -38,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// Reports a problem. `reliesOn` contains the paths of other values on which the problem depends. If a value in
-  /// `reliesOn` could not be read, nothing is reported, because a default took that value's place.
+  /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read: the problem might then be
+  /// due to the default that replaced the value.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -115,7 +115,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Protocols with native transport count as well: on cables without native endpoints, their sessions use the link.
+    // Native-transport protocols count too, because their sessions use the link on cables without native endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

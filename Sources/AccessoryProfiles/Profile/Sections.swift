@@ -18,7 +18,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs, which is a setting, because public sources disagree.
+    /// What the coprocessor signs; this is configurable because public sources disagree.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed
@@ -41,7 +41,7 @@ extension Profile {
       certData = generation.certData
     }
 
-    /// The range includes zero, which dumps show before the accessory is authenticated.
+    /// The range includes zero because dumps show zero before authentication.
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
@@ -87,7 +87,7 @@ extension Profile {
     /// The maximum current that the accessory draws from the device, in milliamperes.
     public var maximumCurrent: UInt16 = 0
 
-    /// Creates a declaration of an accessory that neither supplies nor draws power.
+    /// Creates the declaration of an accessory that neither supplies nor draws power.
     public init() {}
 
     static let format = Record("power", "what the accessory declares about power", Power()) {
@@ -102,8 +102,8 @@ extension Profile {
 }
 
 extension Profile {
-  /// The control messages that an accessory declares in its identification. A device sends only messages that are
-  /// declared as received.
+  /// The control messages that an accessory declares in its identification. A device sends only messages that the
+  /// accessory declares it can receive.
   public struct Messages: Equatable, Sendable {
     /// The messages that the accessory sends: by default the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
@@ -124,7 +124,7 @@ extension Profile {
   }
 
   /// A control message, identified by its number or by its name in the message table. A value read from a file keeps
-  /// the form used in the file.
+  /// its form in the file.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.

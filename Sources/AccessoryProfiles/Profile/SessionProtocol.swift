@@ -5,15 +5,14 @@ extension Profile {
   public struct SessionProtocol: Equatable, Sendable {
     /// The protocol's name in reverse-DNS form, such as `com.lawaken.iap2`.
     public var name: String
-    /// The protocol's number on the wire, which is different for each protocol of an accessory.
+    /// The protocol's number on the wire, unique within the accessory.
     public var id: UInt8
     /// What the device does when no app for the protocol is installed.
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
-    /// The USB transport component whose own endpoints carry this protocol's sessions instead of the link (native
-    /// transport); nil if the sessions use the link. On cables without native transport endpoints, the sessions always
-    /// use the link.
+    /// For native transport, the USB transport component whose endpoints carry this protocol's sessions; nil if the
+    /// sessions use the link. On cables without native transport endpoints, the sessions always use the link.
     public var nativeTransportComponent: UInt16?
 
     /// Creates a protocol.
@@ -101,7 +100,7 @@ extension Profile {
 }
 
 extension Profile {
-  /// A HID function that an accessory declares. The function uses the messages StartHID and AccessoryHIDReport.
+  /// A HID function that an accessory declares. The messages StartHID and AccessoryHIDReport belong to this function.
   public struct HID: Equatable, Sendable {
     /// The kind of HID function.
     public enum Function: String, CaseIterable, Sendable {

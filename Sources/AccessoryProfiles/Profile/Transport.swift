@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Profile {
-  /// A transport component that an accessory declares. The names of the USB modes describe the Apple device: an
+  /// A transport component that an accessory declares. The USB modes are named for the role of the Apple device: an
   /// accessory that is a USB device declares `usbHost`.
   public struct Transport: Equatable, Sendable {
     /// The kinds of transports.
@@ -16,7 +16,7 @@ extension Profile {
 
     /// The kind of transport.
     public var kind: Kind
-    /// The component's number, which is different for each of an accessory's components.
+    /// The component's number, unique within the accessory.
     public var id: UInt16
     /// The component's name.
     public var name: String
@@ -110,7 +110,7 @@ extension Format<Profile.MACAddress> {
 }
 
 extension Profile {
-  /// The values that an accessory requests during link setup, in the fields of the SYN.
+  /// The link parameters that an accessory requests in its SYN.
   ///
   /// The defaults are typical of what real accessories request.
   public struct Link: Equatable, Sendable {
@@ -122,7 +122,7 @@ extension Profile {
     public var retransmissionTimeout: Duration = .milliseconds(2000)
     /// How long an acknowledgement may be delayed.
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
-    /// How many times a packet is retransmitted before the accessory gives up the link.
+    /// How many times a packet is retransmitted before the accessory gives up on the link.
     public var maximumRetransmissions: UInt8 = 30
     /// How many packets a single acknowledgement may cover.
     public var maximumCumulativeAcknowledgements: UInt8 = 8
@@ -140,7 +140,7 @@ extension Profile {
     /// Creates a link with the defaults.
     public init() {}
 
-    /// The session numbers; if there is a file transfer session, its number comes last.
+    /// The numbers of the link sessions; the number of the file transfer session, if there is one, comes last.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }

@@ -50,7 +50,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// Returns the value of a key, if this is a dictionary that has the key.
+  /// Returns the value for a key; nil if this is not a dictionary or has no such key.
   public subscript(key: String) -> PropertyList? {
     guard case .dictionary(let members) = self else { return nil }
     return members[key]
@@ -163,7 +163,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Returns the positions of an array's references. For a dictionary, the keys come first, and then the values.
+  /// Returns the positions of the references in an array or a dictionary; in a dictionary, the keys precede the values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {

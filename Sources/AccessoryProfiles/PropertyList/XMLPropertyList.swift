@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 /// Reads an XML property list in UTF-8, as in Xcode projects. The reader refuses everything that XML parsers interpret
-/// in different ways: other encodings, attributes, and definitions in the document type.
+/// differently: other encodings, attributes, and definitions in the document type.
 struct XMLPropertyList {
   private let bytes: [UInt8]
   private let file: String

@@ -14,10 +14,10 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory identifies itself late or never.
   case identification(OddIdentification)
   case session(OddSession)
-  /// The accessory never sends a session's status. Many real accessories never send a session's status, so a device
-  /// must not wait for it.
+  /// The accessory never sends a session's status. Devices must not wait for the status, because many real accessories
+  /// never send it.
   case noStatus
-  /// At the start of each session except the first, the accessory first sends up to this many bytes from the previous
+  /// At the start of each session except the first, the accessory sends up to `count` bytes left over from the previous
   /// session (field failure W17).
   case staleBytes(count: Int)
   case endsSessions(EndedSessions)
@@ -191,7 +191,7 @@ extension [Quirk] {
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session, so a reply may not match its request.
+  /// Whether one of the quirks loses or changes bytes during a session, so that replies may not match their requests.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {
@@ -231,7 +231,7 @@ public struct Flicker: Equatable, Sendable {
   public var empty: Duration
   /// How long the accessory is disconnected between two connections.
   public var gap: Duration
-  /// How much each duration may randomly deviate, in either direction.
+  /// The maximum random deviation of each duration, in either direction.
   public var jitter: Duration
   /// Whether the accessory responds to authentication while it is attached without protocols.
   public var answersAuthentication: Bool
@@ -265,7 +265,7 @@ public struct Flicker: Equatable, Sendable {
       "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
-  /// Returns a duration changed by a random jitter; the result is never negative.
+  /// Returns a duration with random jitter added; never negative.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {
     guard jitter > .zero else { return length }
     let offset = Double.random(in: -1...1, using: &random)

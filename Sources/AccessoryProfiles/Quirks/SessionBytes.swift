@@ -13,7 +13,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   /// How long after a request the simulated user touches the accessory.
   public var touch: Duration
-  /// How long a cancelled request keeps the accessory busy, counted from the request.
+  /// How long a cancelled request keeps the accessory busy, measured from the request.
   public var busy: Duration
   /// What happens to the reply if the session has ended since the request.
   public var reply: Reply

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, for some, unplugging.
+// Quirks that affect how long sessions last. These quirks keep their state between sessions, and some of them keep it
+// while the accessory is unplugged.
 
 extension Format<UInt64> {
   /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.
@@ -17,7 +18,7 @@ enum QuirkText {
   static let rest = "how long the accessory must stay unplugged to count as power-cycled, which resets the quirk"
 }
 
-/// The accessory ends sessions of its own accord, in episodes (field failure W23).
+/// During an episode, the accessory ends each session after a random time (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
   /// The minimum duration of a session.
   public var shortest: Duration
@@ -96,14 +97,15 @@ public struct GoesSilent: Equatable, Sendable {
   public var restart: Duration
   /// How long the accessory sends in each later session.
   public var later: Duration
-  /// How much each of these durations may randomly deviate, in either direction.
+  /// The maximum random deviation of each of these durations, in either direction.
   public var jitter: Duration
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
   /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
-  /// Creates a quirk; by default, sessions work for thirty seconds, then three minutes, then ten seconds each.
+  /// Creates a quirk; by default, the first session works for thirty seconds, the second for three minutes, and later
+  /// ones for ten seconds.
   public init(
     after: Duration = .seconds(30), restart: Duration = .seconds(180), later: Duration = .seconds(10),
     jitter: Duration = .zero, rest: Duration = .seconds(30), seed: UInt64 = 0
@@ -129,9 +131,9 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// The accessory does not notice that a session was cut off, and therefore ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if its last byte was transferred less than this long before the session ended.
+  /// A session counts as cut off if it ended less than this long after its last byte.
   public var within: Duration
-  /// The maximum time after which a new session is ended.
+  /// The time within which the accessory ends a new session.
   public var ends: Duration
   /// How long the accessory must be unplugged before it forgets the session that was cut off.
   public var rest: Duration

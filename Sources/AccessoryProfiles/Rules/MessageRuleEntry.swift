@@ -22,7 +22,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   /// Whether to send the message even if the peer did not declare that it receives it.
   public var ignoresDeclaration = false
 
-  /// The way to name a message, which is the same in all parts of a profile.
+  /// A message's name or number, written the same way in all parts of a profile.
   public typealias MessageName = Profile.MessageName
 
   /// Creates a rule.
@@ -91,7 +91,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     do throws(OptionError) { try body() } catch { object.error(key, error.description) }
   }
 
-  /// Converts the rule into the form that peers apply.
+  /// Converts the entry into the rule that peers apply.
   public func rule() throws(OptionError) -> MessageRule {
     let asked: MessageID?
     if let on { asked = try on.known() } else { asked = nil }
@@ -126,8 +126,8 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter, as written in files and commands. The value's encoding depends on the
-/// parameter; see ``MessageParameters``.
+/// The value of a control message's parameter, as written in files and commands. The encoding depends on the parameter;
+/// see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
   /// A string: the value of a text parameter or, for other parameters, a number, or bytes in hex. `=name` copies a
   /// parameter of the message being answered, and `=time` inserts the current time.
@@ -140,8 +140,8 @@ public indirect enum MessageValue: Equatable, Sendable {
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// The format of parameters by name or number. The schema describes them only as an object, because valid contents
-  /// depend on the message.
+  /// The format of parameters by name or number. The schema describes the parameters only as an object, because their
+  /// valid contents depend on the message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))
     return Format(shape) { value, place in

@@ -8,7 +8,7 @@ public struct Script: Equatable, Sendable {
     /// answer that should end with the delimiter must include it.
     case delimiter([UInt8])
     case fixed(Int)
-    /// Each request is a frame with a length field. Answers are also put into frames.
+    /// Each request is a frame with a length field. Answers are framed in the same way.
     case frame(Frame)
     /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that no
     /// rule can match, whatever follows, form one unknown request.
@@ -27,7 +27,7 @@ public struct Script: Equatable, Sendable {
   public var timers: [Timer] = []
   /// The states of the accessory; the first state is the initial one. All scripts of an accessory share the states.
   public var states: [String] = []
-  /// How many bytes are read per second; nil means that there is no limit.
+  /// How many bytes are read per second; nil means no limit.
   public var bytesPerSecond: Int?
 
   /// Creates a script.

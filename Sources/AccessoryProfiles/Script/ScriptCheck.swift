@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// Checks a profile's scripts, which share states, and which may send bytes in each other's sessions.
+/// Checks a profile's scripts, which share states and may send bytes in one another's sessions.
 extension ProfileCheck {
   private struct Placed {
     var script: Script
     var path: String
-    /// The script runs in sessions of these protocols.
+    /// The protocols in whose sessions the script runs.
     var protocols: [String]
   }
 

@@ -191,7 +191,7 @@ extension Script {
 
     /// The bytes to send; nil for none.
     public var send: ScriptTemplate?
-    /// The answer is sent in all sessions of this protocol; if nil, only in the session that made the request.
+    /// The protocol in whose sessions the answer is sent; nil for only the session that made the request.
     public var protocolName: String?
     /// Whether to send the answer without a frame around it.
     public var isUnframed = false

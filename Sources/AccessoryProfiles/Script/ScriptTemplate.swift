@@ -14,7 +14,7 @@ public struct ScriptTemplate: Equatable, Sendable {
 
   package enum NumberForm: Equatable, Sendable {
     case binary(width: Int, isLittle: Bool)
-    /// The number is written in at least this many digits.
+    /// A number written with at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
     /// The length of the number in bytes; nil if any number of digits is allowed.
@@ -37,10 +37,10 @@ public struct ScriptTemplate: Equatable, Sendable {
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// The place where lengths and checksums begin to count; if it is missing, they begin at the start of the answer.
+    /// Where lengths and checksums begin to count; if this placeholder is missing, at the start of the answer.
     case begin
-    /// The place where lengths and checksums stop counting; if this placeholder is missing, a checksum stops where it
-    /// is written, and a length stops at the end of the answer.
+    /// Where lengths and checksums stop counting; if this placeholder is missing, a checksum stops at its own position
+    /// and a length at the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
