@@ -1,4 +1,4 @@
-/// An object whose values are read into a tuple, for objects that need no type of their own.
+/// An object whose values are read into a tuple, for objects that need no dedicated type.
 ///
 /// ```swift
 /// Arguments("knock", Argument("door", .text, "the door", from: "", isRequired: true), Argument("times", …, from: 3))
@@ -28,7 +28,7 @@ package struct Arguments<each Value: Equatable & Sendable>: Sendable {
     (self.shape, self.read) = (shape, read)
   }
 
-  /// The object of a type, as the only value.
+  /// Reads an object into a single value of the record's type.
   package static func all<Root>(_ record: Record<Root>) -> Arguments<Root> {
     Arguments<Root>(record.shape) { tree throws(SourceProblems) in try record.read(tree) }
   }

@@ -4,8 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// The format of a string whose rules also appear in the schema. The string's rules are checked along with the
-  /// record's other rules; see ``Record/checked(_:)``.
+  /// The format of a string whose rules also appear in the schema. Reading checks only that the value is a string; the
+  /// record checks the rules (``Record/checked(_:)``).
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -106,7 +106,7 @@ extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue ==
 }
 
 extension Format {
-  /// The format of one of a few words, each of which stands for a value.
+  /// The format of a value that is written as one of several words.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -123,7 +123,7 @@ extension Format {
     }
   }
 
-  /// The format of a string with its own parser. `expected` describes valid text.
+  /// The format of a string that `parse` converts; `expected` describes valid text.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -147,7 +147,7 @@ extension Format {
     }
   }
 
-  /// The format of a value that may be `null`, which stands for nil.
+  /// The format of a value that may be `null`, which is read as nil.
   public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     let optional = Format.optional(format)
     return Format(
@@ -197,7 +197,7 @@ extension Format {
     named(atLeast: least) { _ in format }
   }
 
-  /// Like ``named(of:atLeast:)``, but the name determines how the value is read. The shape is the same for every name.
+  /// Like ``named(of:atLeast:)``, but each name selects how its value is read. All names share one shape.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -241,8 +241,8 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// The format of bytes; the schema requires at least `least` of them. `name` is what the documentation calls the
-  /// object `{ hex: … }`.
+  /// The format of bytes; the schema requires at least `least` of them. The documentation calls the object `{ hex: … }`
+  /// by `name`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

@@ -1,12 +1,12 @@
-// Instants, hex and byte queues appear in this module's public interface, so it reexports WireBasics.
+// This module's public interface contains types of WireBasics: instants, hex and byte queues.
 @_exported import WireBasics
 
 /// Defines, in one place, how a value is written in files and on the command line.
 ///
-/// A format is a value that describes a type. Everything else is derived from the format: reading (which reports all
-/// mistakes at once, each with its position and the nearest valid word), writing (only what differs from the defaults),
-/// the JSON Schema, the tables in the documentation, help, completion, and the text `name,key=value`. To add a format,
-/// write the type and its ``Record``, as in this example:
+/// A format is a value that describes a type. The rest is derived from the format: reading (all mistakes are reported
+/// at once, each with its position and the nearest valid word), writing (only what differs from the defaults), the JSON
+/// Schema, tables for the documentation, help, completion, and the text `name,key=value`. To add a format, write the
+/// type and its ``Record``, as in this example:
 ///
 /// ```swift
 /// struct Lamp: Equatable {
@@ -29,15 +29,15 @@
 /// ```
 ///
 /// A default is specified only once, as the default value of the type's property. Rules that involve several keys are
-/// code: see ``Record/checked(_:)``. If a type has several kinds, each with its own keys, the type is an enum described
-/// by a ``OneOf``.
+/// code: see ``Record/checked(_:)``. A type with several kinds, each with different keys, is an enum described by a
+/// ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. If an existing value is given, missing keys keep that value's settings. Returns nil, after
-  /// reporting a problem, if the value is invalid.
+  /// Reads a value; missing keys keep the settings of the given value, if any. Reports a problem and returns nil if the
+  /// value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
-  /// Writes a value; returns nil if it equals the default. Without a default, the value is always written.
+  /// Writes a value, or returns nil if the value equals the given default.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
 
   init(
@@ -49,7 +49,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// Creates a format from custom code. `read` must report any mistake and return nil.
+  /// Creates a format from custom code. On a mistake, `read` must report a problem and return nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value
@@ -62,7 +62,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word from the command line. The error describes the mistake; the caller adds the word itself.
+  /// Reads a word from the command line. The error describes the mistake but does not quote the word; the caller does.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))
@@ -70,7 +70,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// Returns the value as a word for the command line; nil if the value is omitted there.
+  /// Returns the value as a word for the command line; nil if the command line omits the value.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
   /// Writes one value, even if it equals the default.
@@ -103,24 +103,25 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// A value with its name in an object.
+/// A named value in an object.
 public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   /// The value's name in the object.
   public var name: String
   /// The value.
   public var value: Value
 
-  /// Creates a value with a name.
+  /// Creates a named value.
   public init(_ name: String, _ value: Value) {
     self.name = name
     self.value = value
   }
 }
 
-/// The place where a value is being read: the path, used in messages, and the collector for problems with the value.
+/// Where a value is being read: the path for messages, and the collector for problems.
 public struct Place {
   private let base: String
-  /// The indices below ``base``: most paths are never shown, and writing one takes longer than reading a number.
+  /// The indices below ``base``. Formatting a path takes longer than reading a number, so paths are formatted only when
+  /// shown.
   private var indices: (outer: Int, inner: Int?)?
   /// Collects the problems.
   public let problems: ProblemCollector
@@ -131,7 +132,7 @@ public struct Place {
     self.problems = problems
   }
 
-  /// The value's path; empty for the document.
+  /// The value's path; empty for the whole document.
   public var path: String {
     guard let indices else { return base }
     return "\(base)[\(indices.outer)]" + (indices.inner.map { "[\($0)]" } ?? "")
@@ -163,7 +164,7 @@ public struct Place {
     problems.add(SourceProblem(.warning, at: value.position, path: path, message))
   }
 
-  /// Reports that the value is not what was expected, and returns nil.
+  /// Reports that `what` was expected instead of the value, and returns nil.
   public func expected<Value>(_ what: String, _ value: JSON5Value) -> Value? {
     error(value, problems.isOfOneWord ? "expected \(what)" : "expected \(what), found \(value.summary)")
     return nil

@@ -53,7 +53,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds a section for each named shape that is inside this shape and has not been explained yet.
+  /// Adds a section for each named shape inside this shape that does not have one yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {

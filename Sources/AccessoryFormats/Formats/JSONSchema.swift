@@ -1,6 +1,6 @@
 extension RecordShape {
   /// Returns the JSON Schema for documents of this shape. The schema omits rules that only the reader can check, such
-  /// as rules about several keys. A document with the key `extending` extends another document, so it may omit required
+  /// as rules about several keys. A document with the key `extending` extends another document and may omit required
   /// keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
@@ -54,11 +54,11 @@ extension RecordShape {
 }
 
 /// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have extra keys,
-/// because later versions may add keys.
+/// which later versions may add.
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// Creates an empty set of schemas. `documents` maps names to the objects that other documents describe.
+  /// Creates an empty set of schemas. `documents` contains, by name, the objects that other documents describe.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -67,7 +67,7 @@ public struct SharedSchemas {
   /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The definitions, by name, to which the schemas created so far refer.
+  /// The definitions, by name, that the schemas created so far refer to.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -98,7 +98,7 @@ private struct SchemaDefinitions {
       schema(&self).content != there.value.content
     { name += "Other" }
     if !all.contains(where: { $0.key == name }) {
-      // The definition's position in the list is reserved first, to keep the document's order.
+      // Reserves the definition's position in the list, to keep the document's order.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
@@ -106,7 +106,7 @@ private struct SchemaDefinitions {
     return .object([JSON5Member("$ref", .text(place + name))])
   }
 
-  /// Returns the words of a name, joined and without the article: "a stale byte" becomes "StaleByte".
+  /// Returns a name in camel case, without its article: "a stale byte" becomes "StaleByte".
   private static func identifier(_ name: String) -> String {
     let words = name.split { $0 == " " || $0 == "-" }
     let all = words.count > 1 && words[0] == "a" ? words.dropFirst() : words[...]
@@ -125,7 +125,7 @@ private struct SchemaDefinitions {
       if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
       if let standard = field.standard { property.append(.init("default", standard)) }
       if case .object(let schema) = schema(of: field.shape).content { property += schema }
-      // An object's own description is part of the object's definition.
+      // An object's description is already in the object's definition.
       properties.append(.init(field.key, .object(property)))
     }
     members += [.init("type", .text("object")), .init("properties", .object(properties))]

@@ -1,10 +1,10 @@
-/// The values of one object by key, with the place for reporting mistakes in the object.
+/// The values of one object by key, and the place used to report mistakes in the object.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
-/// that occur twice. ``Record`` and ``OneOf`` read objects with this type, and rules that involve several keys report
-/// problems through it (``Record/checked(schema:_:)``).
+/// that occur twice. ``Record`` and ``OneOf`` read objects with an object reader; rules that involve several keys
+/// report problems through the same reader (``Record/checked(schema:_:)``).
 public struct ObjectReader {
-  /// The object's place, which also receives the reported problems.
+  /// The object's place.
   public let place: Place
   /// Collects the problems.
   public var problems: ProblemCollector { place.problems }
@@ -28,7 +28,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // All parameters in one string have the same position in the file: that of the string.
+        // All parameters in one string share the string's position in the file.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue

@@ -1,4 +1,4 @@
-/// A value of one of several kinds, each with its own keys: an enum with payloads. One of the keys holds the kind.
+/// A value of one of several kinds, each with its own keys: an enum with payloads. One key holds the kind.
 ///
 /// In a file, such a value is an object or a string `kind,key=value,…`; on the command line it is always a string. In a
 /// string, a key may be omitted if its value is one of its named choices, and a key without a value means `true`:
@@ -18,7 +18,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// The word that messages use for such a value, for example "quirk".
+  /// The word for the value in messages, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -28,10 +28,10 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// An additional string form, besides `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// The regular expression that such strings match, for the schema.
+    /// The regular expression for such strings in the schema.
     let pattern: String
-    /// The members of the object for which a string stands; nil if the string has the usual form. Throws an error that
-    /// explains what to write instead if the string is wrong.
+    /// Converts a string to the members of an object; returns nil if the string has the usual form. The error for an
+    /// invalid string explains what to write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// Creates a shorthand.
@@ -91,7 +91,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// Returns the value as a tree: just the kind's name if all keys have default values, otherwise an object or string.
+  /// Returns the value as a tree: the kind's name if all keys have default values, otherwise an object or string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
@@ -118,7 +118,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func kind(of root: Root) -> Kind<Root> {
-    // Searches by index, because copying each kind would take longer than calling it.
+    // A search by index avoids copying each kind, which would take longer than the comparison.
     guard let index = kinds.indices.first(where: { kinds[$0].holds(root) }) else {
       preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
     }
@@ -193,7 +193,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 }
 
-/// One of the kinds that a ``OneOf`` consists of.
+/// One of the kinds of a ``OneOf``.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
   /// The kind's name, as written in the key that holds the kind.
   public let name: String
@@ -253,7 +253,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
 @resultBuilder public enum KindList<Root: Equatable & Sendable> {
   /// One kind.
   public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
-  /// Kinds that are listed elsewhere.
+  /// Kinds from a list.
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
   /// Joins the lists of kinds.
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
@@ -265,7 +265,7 @@ public struct OneOfSide: Sendable {
   public let key: String
   let summary: String
 
-  /// Creates a side from a key and a summary of the key's choices.
+  /// Creates a side from a key and a summary of its choices.
   public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
 }
 
@@ -276,8 +276,8 @@ extension OneOf {
   /// - Parameters:
   ///   - path: where the object stores the value.
   ///   - sides: the keys that can hold the kind; an object has exactly one of them.
-  ///   - complaint: the message for a key that the given kind does not have; nil means a message that lists the kinds
-  ///     that have that key.
+  ///   - complaint: returns the message for a key that a kind does not have, or nil for a message that lists the kinds
+  ///     that have the key.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
@@ -305,7 +305,8 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // Only the first word is used, because a full name such as "step with apps" is meant for the documentation.
+      // The message uses only the first word of a name such as "step with apps", whose full form is for the
+      // documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
       return nil

@@ -85,7 +85,7 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// The reason why a string cannot be read. The description is a sentence fragment that quotes the string.
+/// The reason why a string is invalid. The description is a sentence fragment that quotes the string.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, with an example of a valid form.
   public let description: String

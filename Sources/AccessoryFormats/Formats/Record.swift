@@ -1,10 +1,10 @@
 /// An object whose keys correspond to the properties of a type. See ``Format`` for a complete example.
 ///
-/// Each property is given by its key path; `base` holds the defaults.
+/// Each field names its property by key path; `base` holds the defaults.
 public struct Record<Root: Equatable & Sendable>: Sendable {
   /// The object's name in messages, in the schema and in the documentation.
   public let name: String
-  /// A sentence for the documentation and help that describes the object.
+  /// A sentence about the object for the documentation and help.
   public let summary: String
   /// The defaults.
   public let base: Root
@@ -13,7 +13,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   private let rules: [JSON5Member]
   private var example: String?
 
-  /// Creates the description of an object with the keys `fields` and the defaults from `base`.
+  /// Creates the description of an object with the keys `fields` and the defaults in `base`.
   public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
     self.init(name, summary, base, fields(), rules: []) { _, _ in }
   }
@@ -80,7 +80,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns the keys of this record, for an outer type that stores this type in a property and adds keys.
+  /// Returns the fields of this record for an outer type that stores this record's value in a property.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -113,13 +113,13 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // A derived value is compared only if all keys could be read, because it is derived from them.
+    // Derived values are compared only if all the keys that they may depend on could be read.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
-  /// Returns the tree of a file, merged with that of the file it extends: objects with known keys are merged key by
-  /// key, and everything else is replaced as a whole. Each value keeps its position in the file from which it came.
+  /// Returns a file's tree merged with the tree that it extends. Objects with known keys are merged key by key; all
+  /// other values are replaced as a whole. Each value keeps its position in its original file.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
@@ -137,13 +137,13 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   let isRequired: Bool
   /// The value's shape; nil for a key that is never valid.
   let shape: @Sendable (Root) -> FieldShape?
-  /// Reads the value into the root; false if it could not be read.
+  /// Reads the value into the root; returns false if the value is invalid.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// If the key is missing, sets the property to a default that depends on other properties.
+  /// Sets the property of a missing key to a default that depends on other properties.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// Compares a derived key's value in the file with the value derived from the other keys. Called after all keys have
-  /// been read.
+  /// After all keys have been read, compares a derived key's value in the file with the value derived from the other
+  /// keys.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
   /// Creates a key for a property.
@@ -198,8 +198,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// Creates an object in the file whose keys are properties of the enclosing type. If other objects have the same key,
-  /// `name` is this object's name in the documentation.
+  /// Creates a nested object in the file whose keys are properties of the enclosing type. `name` distinguishes the
+  /// object in the documentation if other objects have the same key.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
     @FieldList<Root> _ fields: () -> [Field<Root>]
@@ -225,7 +225,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns keys that are rejected here because they belong to another object, which `only` names.
+  /// Returns fields that reject keys of another object, which `only` names.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -268,7 +268,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// Creates a derived key that is checked: a file with a different value is rejected.
+  /// Creates a derived key; a file with a different value is rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -281,7 +281,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Creates a key that does not affect the value, such as `$schema`: it is validated and then ignored.
+  /// Creates a key that is validated but otherwise ignored, such as `$schema`.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key
     isRequired = false
@@ -297,7 +297,7 @@ public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Send
 
 /// A default that depends on other properties.
 public struct Standard<Root, Value>: Sendable {
-  /// The default as the documentation describes it, for example "the identity's name".
+  /// The documentation's description of the default, for example "the identity's name".
   public let text: String
   let value: @Sendable (Root) -> Value
 
@@ -328,7 +328,7 @@ extension Array {
   }
 }
 
-/// Collects the fields of a ``Record``: fields, and lists of fields that several records share.
+/// Collects the fields of a ``Record``, including lists of fields that several records share.
 @resultBuilder public enum FieldList<Root: Equatable & Sendable> {
   /// A single field.
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }

@@ -21,9 +21,9 @@ public indirect enum Shape: Sendable {
   case either([Shape])
 }
 
-/// The rules of a string that a schema can express.
+/// The rules for a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
-  /// The name under which the documentation explains the string, for example "a protocol's name"; nil for any text.
+  /// The documentation's name for the string, for example "a protocol's name"; nil for any text.
   public var name: String?
   /// The regular expression that the text must match.
   public var pattern: String?
@@ -40,7 +40,7 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// The object's name.
   public let name: String
-  /// The name of the format of which this object is one kind, for example "quirk"; nil for an ordinary object.
+  /// The name of the ``OneOf`` that this object is a kind of, for example "quirk"; nil for an ordinary object.
   public var owner: String?
   /// A sentence that describes the object; may be empty.
   public let summary: String
@@ -84,7 +84,7 @@ public struct FieldShape: Sendable {
   public let shape: Shape
   /// Whether the key is required.
   public let isRequired: Bool
-  /// The default; nil if the key has no default, or one that depends on other keys.
+  /// The default; nil if the key has none or if the default depends on other keys.
   public var standard: JSON5Value?
   /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
@@ -111,9 +111,9 @@ public struct OneOfShape: Sendable {
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
-  /// The kinds whose name alone is a valid string.
+  /// The kinds for which the name alone is a valid string.
   let textKinds: [String]
-  /// The kinds that can be written as text only with keys after the name.
+  /// The kinds that need keys after the name when written as text.
   let textKindsWithKeys: [String]
   /// The regular expression for other valid strings; nil if there are none.
   let textPattern: String?
@@ -172,7 +172,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value can be written as one word of a string `name,key=value`.
+  /// Whether a value can be one word of a string `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -181,7 +181,7 @@ extension Shape {
     }
   }
 
-  /// Returns the value that a word stands for. A word that fits no shape becomes a string, and the reader reports it.
+  /// Converts a word to a value. A word that does not fit the shape becomes a string, which the reader then reports.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:

@@ -1,9 +1,9 @@
 /// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
 /// hexadecimal numbers, and everything else in JSON.
 ///
-/// easim has its own reader because it needs the line and column of every value. The input is untrusted, so size and
-/// depth are limited, memory use is proportional to the size, and an invalid byte is an error, never a trap. The reader
-/// stops at the first syntax error; in a well-formed file, ``ObjectReader`` later collects all mistakes.
+/// easim has its own reader because error messages need the line and column of every value. The input is untrusted:
+/// size and depth are limited, memory use is proportional to the size, and invalid bytes cause an error, never a trap.
+/// The reader stops at the first syntax error; ``ObjectReader`` collects all mistakes in a well-formed file.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")
@@ -12,7 +12,7 @@
 public enum JSON5 {
   /// The grammar of a document.
   public enum Grammar: Equatable, Sendable {
-    /// JSON5, for files that people write.
+    /// JSON5, for handwritten files.
     case json5
     /// JSON as in RFC 8259, without duplicate keys in an object, for input from programs.
     case json
@@ -45,7 +45,7 @@ public enum JSON5 {
     return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).document()
   }
 
-  /// Reads documents that follow each other, as in JSON lines.
+  /// Reads a sequence of documents, as in JSON lines.
   ///
   /// - Returns: the documents, and the byte ranges of all strings that are values, in order and without their quotation
   ///   marks.

@@ -62,7 +62,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads the four digits after `\u`, and the second half of a surrogate pair.
+  /// Reads the four digits after `\u` and, if they begin a surrogate pair, the second half of the pair.
   mutating func unicodeEscape(from start: JSON5Scanner) throws(SourceProblem) -> Unicode.Scalar {
     let first = try hexDigits(4, from: start)
     if let scalar = Unicode.Scalar(first) { return scalar }
@@ -99,7 +99,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number. A number extends to the next blank or delimiter, so `12px` and `1-2` are errors.
+  /// Reads a number, which extends to the next blank or delimiter, so that `12px` and `1-2` are errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {
@@ -136,8 +136,8 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// Returns the number that one to eighteen digits without a superfluous zero stand for, as nearly all numbers in
-  /// large files are written; nil for every other spelling.
+  /// A fast path for integers of one to eighteen digits without a leading zero, which most numbers in large files are;
+  /// returns nil for other spellings.
   private static func plainInteger(_ spelling: String) -> Int64? {
     let digits = spelling.utf8
     guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
@@ -158,7 +158,7 @@ extension JSON5Scanner {
     return digits[digits.index(after: point)...].first?.isNumber ?? false
   }
 
-  /// Digits with an optional point and exponent, and no superfluous leading zero.
+  /// Returns true for digits with an optional point and exponent, and without a superfluous leading zero.
   private static func isDecimal(_ text: Substring) -> Bool {
     var rest = text
     func digits() -> Int {

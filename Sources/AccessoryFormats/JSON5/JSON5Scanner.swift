@@ -1,8 +1,8 @@
-/// The bytes of a JSON5 document and the current position in them. Reads blanks, comments and identifiers.
+/// The bytes of a JSON5 document and the current position; reads blanks, comments and identifiers.
 ///
-/// Invariant: after ``checkEncoding()`` the bytes are valid UTF-8, and the index is at the first byte of a scalar or
-/// after the last byte. `line` and `column` are updated together with the index; computing them afterwards would take
-/// quadratic time in one long line.
+/// Invariant: after ``checkEncoding()``, the bytes are valid UTF-8, and the index is at the first byte of a scalar or
+/// at the end. `line` and `column` are updated together with the index; computing them on demand would take quadratic
+/// time for one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -17,7 +17,7 @@ struct JSON5Scanner {
     self.isStrict = isStrict
   }
 
-  /// Throws an error with its position if the bytes are not UTF-8.
+  /// Throws an error with the position of the first byte that is not UTF-8.
   mutating func checkEncoding() throws(SourceProblem) {
     do {
       _ = try UTF8Span(validating: bytes.span)

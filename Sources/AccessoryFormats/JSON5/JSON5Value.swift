@@ -1,7 +1,6 @@
-/// A JSON5 document as a tree in which every value and every key has its position.
+/// A JSON5 document as a tree, with the position of every value and key.
 ///
-/// The tree keeps everything that an error message might need: the order of members, duplicate members, and the
-/// spelling of numbers.
+/// For error messages, the tree keeps the order of members, duplicate members, and the spelling of numbers.
 public struct JSON5Value: Equatable, Sendable {
   /// The value's content.
   public var content: Content
@@ -50,7 +49,7 @@ public struct JSON5Value: Equatable, Sendable {
     return value
   }
 
-  /// A description of the value, for "expected text, found number 5".
+  /// A description of the value for messages such as "expected text, found number 5".
   public var summary: String {
     switch content {
     case .null: "null"
@@ -62,7 +61,7 @@ public struct JSON5Value: Equatable, Sendable {
     }
   }
 
-  /// The same tree without positions, to compare the contents of two documents.
+  /// The tree without positions, for comparing the contents of two documents.
   public var withoutPositions: JSON5Value {
     switch content {
     case .array(let values): JSON5Value(.array(values.map(\.withoutPositions)))
@@ -90,7 +89,7 @@ public struct JSON5Member: Equatable, Sendable {
   }
 }
 
-/// A number, with its spelling in the file.
+/// A number and its spelling in the file.
 public struct JSON5Number: Equatable, Sendable {
   /// The number as written: `0x1209`, `1e3`, `+5`.
   public var spelling: String
@@ -100,7 +99,7 @@ public struct JSON5Number: Equatable, Sendable {
   /// Schema.
   public var integer: Int64?
 
-  /// Creates the value for a number that was read from a file.
+  /// Creates a number that was read from a file.
   public init(spelling: String, value: Double, integer: Int64?) {
     self.spelling = spelling
     self.value = value

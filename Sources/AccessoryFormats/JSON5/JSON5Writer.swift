@@ -10,13 +10,13 @@ public struct JSON5Writer {
     /// Keys without quotes where possible, numbers as originally spelled, and a trailing comma in multi-line lists and
     /// objects.
     case json5
-    /// Plain JSON. NaN and Infinity, which JSON does not have, become null, as in JavaScript.
+    /// Plain JSON. NaN and Infinity, which JSON cannot express, become null, as in JavaScript.
     case json
     /// Plain JSON on one line, for line-delimited streams.
     case jsonLine
   }
 
-  /// Lists and objects that contain only simple values stay on one line up to this length.
+  /// The maximum length of a line that holds a list or an object of simple values.
   private static let longestLine = 100
 
   private let style: Style

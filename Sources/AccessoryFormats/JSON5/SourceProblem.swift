@@ -1,4 +1,4 @@
-/// A position in a file, counted as editors do: lines and columns start at 1, with one column per Unicode scalar.
+/// A position in a file, counted as in editors: lines and columns start at 1, with one column per Unicode scalar.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
@@ -17,18 +17,16 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The position of values that were created in code rather than read from a file.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
-  /// Creates the position at the start of a command-line argument, which has no lines; `argument` is a description such
-  /// as "quirk 'flicker,cycles=0'".
+  /// Creates the position of a command-line argument, which has no lines; `argument` is a description such as "quirk
+  /// 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// Returns the position of a column within an argument; a column within a string in a file has the position of the
-  /// whole string.
+  /// Returns the position of a column within an argument; within a string in a file, returns the string's position.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
 
-  /// `file:line:column`, the form that editors make clickable; for an argument, the argument's description and the
-  /// column.
+  /// `file:line:column`, which terminals and editors make clickable; for an argument, its description and the column.
   public var description: String {
     if line > 0 { return "\(file):\(line):\(column)" }
     return column > 0 ? "\(file), column \(column)" : file
@@ -37,9 +35,9 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
-/// One problem in a file: the position, the key, what is wrong, and how to fix it.
+/// One problem in a file: its position, the key, what is wrong, and how to fix it.
 ///
-/// The description is the one line that a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
+/// The description is the line that the user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// How severe the problem is.
   public enum Severity: String, Sendable {
@@ -55,7 +53,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public var position: SourcePosition?
   /// The key's path, such as `protocols[1].name`; empty for the document itself.
   public var path: String
-  /// The message that says what is wrong.
+  /// What is wrong.
   public var message: String
 
   /// Creates a problem at a place.
@@ -93,7 +91,7 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Collects the problems in one file, so that a user can fix all of them at once.
 public final class ProblemCollector {
-  /// The maximum number of errors and of warnings that are kept. Further ones are only counted: a thousand mistakes in
+  /// The maximum number of errors and of warnings to keep. Any others are only counted, because a thousand mistakes in
   /// one file usually have a single cause.
   public static let most = 50
 
@@ -103,7 +101,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read; messages then do not quote the word, because the caller does.
+  /// Whether a single word is being read, which the caller quotes, so that messages need not.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.
@@ -126,7 +124,7 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// Records that a list element could not be read and was omitted from the list.
+  /// Records that a list omits an element that could not be read.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
   /// Returns the paths of the `count` list elements that could be read. Unreadable elements are skipped.
@@ -137,7 +135,7 @@ public final class ProblemCollector {
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in file order, followed by a note with the number of problems that were not kept.
+  /// The problems in file order, followed by a note that counts the problems not kept.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in

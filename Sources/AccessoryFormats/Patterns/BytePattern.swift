@@ -1,8 +1,8 @@
-/// A regular expression over bytes, with captures; easim uses no other kind of regular expression.
+/// A regular expression over bytes, with captures; the only kind of regular expression in easim.
 ///
 /// The matching time is bounded by the number of instructions times the number of bytes, for any pattern and any input:
 /// all alternatives advance in parallel, byte by byte, without backtracking (Thompson's construction with Pike's
-/// captures). The number of instructions is limited, so bytes from the other end cannot cause a hang.
+/// captures). The number of instructions is limited, so that no input can cause a hang.
 ///
 /// ```swift
 /// let pattern = try BytePattern("SET (\\w+)=(?<value>\\d+)")
@@ -44,7 +44,7 @@ public struct BytePattern: Equatable, Sendable {
   /// Two patterns are equal if their source text is equal.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
-  /// Returns the ranges of the whole match and of each group; a group that did not participate is nil. The result is
+  /// Returns the range of the whole match and the range of each group, nil for groups that did not participate. Returns
   /// nil if the pattern does not match the entire input, or if the input is longer than ``longestInput``.
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
@@ -79,7 +79,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set, extended to both cases of each of its ASCII letters.
+  /// The set with both cases of each of its ASCII letters.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

@@ -1,7 +1,6 @@
 /// A named checksum, such as those at the end of frames in serial protocols.
 ///
-/// CRCs are named as in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone means something
-/// different in every data sheet.
+/// CRCs are named as in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone is ambiguous.
 ///
 /// ```swift
 /// FrameChecksum.named("CRC-16/MODBUS")?.value(of: Array("123456789".utf8))   // 0x4B37
@@ -89,6 +88,6 @@ public struct FrameChecksum: Equatable, Sendable {
 }
 
 extension Format<FrameChecksum> {
-  /// A checksum by its name.
+  /// The format of a checksum, written as its name.
   public static let checksum = words(FrameChecksum.all.map { ($0.name, $0) })
 }

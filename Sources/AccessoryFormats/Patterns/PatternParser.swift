@@ -135,7 +135,8 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags; returns true if they apply to the rest of the enclosing group rather than to their own group.
+  /// Reads flags; returns true if the flags apply to the rest of the enclosing group rather than to a group of their
+  /// own.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
@@ -178,7 +179,7 @@ struct PatternParser {
     return number
   }
 
-  /// Reads a condition on a position, written with a backslash; nil for anything else.
+  /// Reads an escape that stands for a condition, such as `\b`; returns nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
     let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
     guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }

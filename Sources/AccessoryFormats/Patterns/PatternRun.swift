@@ -25,14 +25,14 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// The run continues at both instructions; the first one takes precedence.
+  /// The run continues at both instructions, of which the first takes precedence.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
   case match
 }
 
-/// All threads that match a pattern. The threads advance over the input together.
+/// The threads that match a pattern, all of which advance over the input together.
 struct PatternRun: Equatable, Sendable {
   private struct Thread: Equatable {
     var place: Int
@@ -49,7 +49,7 @@ struct PatternRun: Equatable, Sendable {
   private var index = 0
   private var previous: UInt8?
 
-  /// Creates a run without threads. If there are no groups, nothing is captured.
+  /// Creates a run without threads; with 0 groups, the run captures nothing.
   init(_ program: [PatternInstruction], groups: Int) {
     (self.program, self.groups) = (program, groups)
     seen = [Int](repeating: -1, count: program.count)
@@ -57,7 +57,7 @@ struct PatternRun: Equatable, Sendable {
 
   var isOver: Bool { threads.isEmpty }
 
-  /// Starts a thread, so that a match may begin at the current byte.
+  /// Starts a thread for a match that begins at the current byte.
   mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
 
   /// Moves all threads past a byte; nil means the end of the input. Returns the captures of the preferred match that
@@ -75,8 +75,7 @@ struct PatternRun: Equatable, Sendable {
     return found
   }
 
-  /// Follows a thread through the instructions that consume no byte; every instruction is visited at most once per
-  /// byte.
+  /// Follows a thread through instructions that consume no byte, visiting each instruction at most once per byte.
   private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
     guard seen[thread.place] != index else { return }
     seen[thread.place] = index
@@ -104,7 +103,7 @@ struct PatternRun: Equatable, Sendable {
   }
 }
 
-/// Searches for a match anywhere in bytes that arrive in chunks, and examines each byte once.
+/// Searches bytes that arrive in chunks for a match at any position, examining each byte once.
 ///
 /// ```swift
 /// var search = PatternSearch(try BytePattern("OK\\d$"))
@@ -191,7 +190,7 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Returns the index of the new instruction. `.match` is a placeholder for a jump whose target is not known yet.
+  /// Adds an instruction and returns its index; `.match` is a placeholder for a jump whose target is not yet known.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

@@ -1,5 +1,4 @@
-/// Durations in the form in which users write them: `250ms`, `1.5s`, `2m`. Profiles, scenarios and the command line
-/// share this syntax.
+/// Durations as users write them in profiles, in scenarios and on the command line: `250ms`, `1.5s`, `2m`.
 ///
 /// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is
 /// required, because some users would take `--timeout 10` for seconds and others for milliseconds.
@@ -14,8 +13,8 @@ public enum DurationText {
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]
 
-  /// The longest accepted duration: one year. Anything longer is probably a typing mistake, and a year in nanoseconds
-  /// is far from overflowing 64 bits.
+  /// The longest accepted duration: one year. Anything longer is probably a typo, and a year in nanoseconds fits easily
+  /// into 64 bits.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
   /// Reads a duration; the error describes the mistake and shows a valid form.

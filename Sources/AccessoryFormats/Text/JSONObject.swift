@@ -22,7 +22,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
   /// Creates an object from a literal.
   public init(_ members: JSONObject) { self = members }
 
-  /// Creates the object that a tree represents; the object is empty if the tree is not an object.
+  /// Creates an object from a tree; the result is empty if the tree is not an object.
   public init(_ tree: JSON5Value) {
     guard case .object(let members) = tree.content else { return }
     for member in members { add(member.key, member.value) }
@@ -65,7 +65,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
   }
 }
 
-/// Text that is JSON already.
+/// Text that is already JSON.
 public struct RawJSON: JSONPart {
   /// The text.
   public let jsonText: String
@@ -80,7 +80,7 @@ extension JSON5Value: JSONPart {
 }
 
 extension String: JSONPart {
-  /// The text in quotation marks.
+  /// The text as a JSON string.
   public var jsonText: String { JSONObject.quoted(self) }
 }
 
@@ -99,7 +99,7 @@ extension Int64: JSONPart {}
 extension UInt64: JSONPart {}
 
 extension Double: JSONPart {
-  /// The number as JSON, which cannot represent NaN or infinity, so these become null.
+  /// The number as JSON; null for NaN and infinity, which JSON cannot represent.
   public var jsonText: String { isFinite ? description : "null" }
 }
 

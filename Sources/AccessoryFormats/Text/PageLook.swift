@@ -1,6 +1,5 @@
-/// The style of all pages, whether served (the live page) or written to files (the reports): the colors for light mode,
-/// dark mode and paper; cards; tables; and the lines, symbols and legends of charts. A page adds only what no other
-/// page needs.
+/// The style shared by the live page and the report files: colors for light mode, dark mode and paper; cards; tables;
+/// and the lines, symbols and legends of charts. Each page adds only styles that no other page needs.
 ///
 /// Colors are chosen so that neighboring ones can be distinguished in light mode, dark mode and grayscale.
 package enum PageLook {

@@ -1,8 +1,7 @@
-/// The source of random numbers for everything that must be repeatable. The generator is splitmix64, which returns the
-/// same numbers for the same seed.
+/// A repeatable source of random numbers: splitmix64, which returns the same numbers for the same seed.
 ///
-/// Do not use this generator for secrets. Unpredictable numbers, such as challenges for real accessories, come from
-/// libcrypto.
+/// Do not use this generator for secrets. libcrypto provides unpredictable numbers, such as challenges for real
+/// accessories.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -28,8 +27,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// Returns a separate generator for one part of a world, so that adding a part does not change the other parts'
-  /// random numbers.
+  /// Returns a separate generator for one part of a world, so that a new part does not change the random numbers of the
+  /// others.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())
@@ -37,8 +36,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// An FNV-1a hash that is the same in every process, unlike Swift's own. The property is inlinable, because an
-  /// unspecialized version would make a call for each byte, which adds up when an accessory reconnects often.
+  /// An FNV-1a hash, which is the same in every process, unlike Swift's hash values. Inlining avoids a call per byte,
+  /// which adds up when an accessory reconnects often.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }

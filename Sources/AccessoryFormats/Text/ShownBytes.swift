@@ -16,7 +16,7 @@ package enum ShownBytes {
     return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
   }
 
-  /// Describes, as a sentence fragment, the first byte that differs from the expected bytes; nil if all are the same.
+  /// Describes the first byte that differs from the expected bytes, as a sentence fragment; nil if all bytes are equal.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

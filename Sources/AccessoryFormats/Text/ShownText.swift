@@ -1,5 +1,5 @@
-// Prepares untrusted text, such as an accessory's name, for a terminal: on one line, without control sequences, and in
-// the order in which it was written. JSON and apps receive untrusted text unchanged.
+// Makes untrusted text, such as an accessory's name, safe to print in a terminal: on one line, without control
+// sequences, and without changes of text direction. JSON and apps receive the text unchanged.
 
 extension StringProtocol {
   /// The text with each unprintable character replaced by U+FFFD; see ``Unicode/Scalar/isUnprintable``.
@@ -14,7 +14,7 @@ extension StringProtocol {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with each unprintable character escaped, for users who need to see which character it was.
+  /// The text with each unprintable character escaped, so that users can identify the character.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
   /// Whether the character is a zero-width joiner or non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner may follow this character. After a Latin letter, for example, it would only be an invisible
+  /// Whether a joiner may follow this character. A joiner after a Latin letter, for example, would only be an invisible
   /// character.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
@@ -53,7 +53,7 @@ extension Unicode.Scalar {
   }
 }
 
-/// Shortens quoted text in messages, so that no file or argument can fill the screen.
+/// Shortens quoted text in messages, so that a long file or argument cannot fill the screen.
 public enum Excerpt {
   /// The maximum number of characters to show.
   public static let longest = 40
@@ -77,8 +77,8 @@ public enum Excerpt {
   /// The longest line of a message.
   public static let longestLine = 1_000
 
-  /// Returns the message, with the middle of every line over 1,000 characters removed. The first part of such a line
-  /// says what is wrong and the last part says what to do, even if the message quotes a long text in between.
+  /// Returns the message, with the middle of every line over 1,000 characters removed. The beginning of such a line
+  /// states the problem and the end states the remedy; the middle usually quotes a long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -92,7 +92,7 @@ public enum Excerpt {
 
 /// Escapes text for XML and HTML.
 package enum MarkupText {
-  /// Escapes markup, and replaces characters that are invalid in XML or invisible on a page.
+  /// Escapes markup and replaces characters that are invalid in XML or invisible on a page.
   package static func escaped(_ text: some StringProtocol) -> String {
     var out = ""
     for scalar in text.printable(keeping: ["\t", "\n", "\r"]).unicodeScalars {
@@ -110,15 +110,15 @@ package enum MarkupText {
   }
 }
 
-// Users paste printed commands into shells, and some commands contain untrusted paths or names. Each path or name must
-// remain one literal word.
+// Users paste printed commands into shells, so untrusted paths and names in these commands must each remain one literal
+// word.
 
 extension StringProtocol {
   /// The text as one shell word: unchanged if it contains nothing special to the shell, otherwise quoted.
   ///
   /// Control characters and characters that change the text direction become escapes in `$'…'`, which bash, zsh and ksh
-  /// support. The word then stays on one line and is displayed as the shell will read it. All other text is in plain
-  /// quotes, which every shell supports.
+  /// support, so that the word stays on one line and looks as the shell reads it. All other text is in plain quotes,
+  /// which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local
@@ -140,8 +140,7 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Each byte is written as three octal digits, so that a following digit cannot become part of the escape in any
-      // locale.
+      // Bytes are written as three octal digits, so that a digit that follows cannot become part of the escape.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)

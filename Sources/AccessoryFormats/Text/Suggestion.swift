@@ -7,13 +7,12 @@
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// The longest word that is compared. Longer words would take too long to compare, and are not typing mistakes.
+  /// The longest word that is compared. Longer words are not typos, and comparing them would take too long.
   private static let longestWord = 64
 
-  /// Returns the candidate that differs from `word` by the fewest typing mistakes (a letter missing, added, wrong, or
-  /// two swapped), ignoring case; the first candidate if several are equally near. If more than a third of the letters
-  /// would have to change even for the nearest candidate, the result is the only candidate that begins with `word`, or
-  /// nil.
+  /// Returns the candidate that differs from `word` by the fewest typos (a letter missing, added, wrong, or two
+  /// swapped), ignoring case; if several are equally near, the first of them. If even the nearest candidate differs in
+  /// more than a third of its letters, returns the only candidate that begins with `word`, or nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -39,8 +38,8 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// Returns the only candidate that begins with these letters, for a word that was typed only in part. At least three
-  /// letters must have been typed.
+  /// Returns the only candidate that begins with these letters, for a word that was not typed in full; nil for fewer
+  /// than three letters.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }
