@@ -1,9 +1,9 @@
 import AccessoryProfiles
 import IAP2
 
-/// An action that a user, a program, or the accessory itself initiates on the accessory's side.
+/// An action on an accessory, started by a user, a program, or the accessory itself.
 ///
-/// `WorldAction` contains these actions. Such actions are defined in this lower layer because scripts also use them.
+/// Accessory actions are part of `WorldAction`. This lower layer defines them because scripts use them, too.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly: bytes in transit are still delivered.
@@ -12,13 +12,13 @@ public enum AccessoryAction: Equatable, Sendable {
   /// flicker.
   case flicker
   case closeSessions
-  /// The accessory forgets its sessions: they stay open on the device, but get no more answers.
+  /// The accessory forgets its sessions, which stay open on the device but get no more answers.
   case forgetSessions
   case quirk(Quirk)
   /// The accessory sends a control message, or changes what its rules send.
   case message(OutgoingMessage)
 
-  /// Whether the action applies to accessories that are plugged in, or to those that are not; nil means both.
+  /// Whether the accessory must be plugged in (true) or unplugged (false) for the action; nil for either.
   public var needsPlug: Bool? {
     switch self {
     case .plugIn: false
@@ -30,7 +30,7 @@ public enum AccessoryAction: Equatable, Sendable {
 
 /// A control message that one side sends on request.
 public struct OutgoingMessage: Equatable, Sendable {
-  /// The entry as written in files.
+  /// The rule entry that describes the message, as in files.
   public let entry: MessageRuleEntry
 
   /// Creates a message from a rule's entry, ignoring the conditions under which the rule sends it.
@@ -43,7 +43,7 @@ public struct OutgoingMessage: Equatable, Sendable {
 }
 
 extension SimulatedAccessory {
-  /// Performs an action; throws if a port cannot be opened. `reason` explains why the accessory is unplugged.
+  /// Performs an action; throws if a port cannot be opened. `reason` is the reported reason for an unplug.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

@@ -2,10 +2,9 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// Handles the messages that an accessory sends automatically, other messages outside identification and sessions, and
-// file transfers.
+// Handles an accessory's automatic messages, other messages outside identification and sessions, and file transfers.
 extension AccessoryAttachment {
-  /// Starts the profile's rules, now that the device has accepted the identification.
+  /// Starts the profile's rules once the device has accepted the identification.
   func beginRules() {
     guard isWhole, !prepared.rules.isEmpty else { return }
     let player =
@@ -18,7 +17,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// Handles a sent or received message that the timeline shows or that a rule refers to.
+  /// Handles a sent or received message that appears on the timeline or in a rule.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
@@ -39,7 +38,7 @@ extension AccessoryAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send; returns true if the message was sent now.
+  /// Sends a message, or changes what the rules send; returns true if the message was sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -6,10 +6,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The accessory's end of one cable, which answers authentication and sessions according to the profile and its quirks.
+/// The accessory's end of one cable; handles authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
-    /// The device will receive nothing more: identification and authentication are over, or a quirk holds them up.
+    /// Identification and authentication are over, or a quirk holds them up, so the device will receive nothing more.
     case deviceIsDone
     case wantsToDetach
     case ended(String)
@@ -29,7 +29,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that the device has opened and the accessory deliberately leaves unanswered.
+  /// Open native channels that the accessory deliberately leaves unanswered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
@@ -93,8 +93,8 @@ final class AccessoryAttachment: ConnectionOwner {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Runs `work` later if this attachment still exists. The attachment retains the timer, so the timer must not retain
-  /// the attachment.
+  /// Runs `work` later if this attachment still exists. The timer must not retain the attachment, which retains the
+  /// timer.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -223,7 +223,7 @@ final class AccessoryAttachment: ConnectionOwner {
       try Worker.start {
         let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
         loop.execute {
-          // An answer computed for a link that has ended must not be sent on the next link.
+          // An answer to a challenge on one link must not be sent on the next link.
           guard let owner = owner.value.object, owner.linkNumber == link else { return }
           owner.take(result)
         }
@@ -297,7 +297,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// Handles a session that the device started by opening a native channel, without any other request.
+  /// Handles a session that the device started only by opening a native channel.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))
@@ -333,7 +333,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// Returns the context of this session's behavior. Events reported by the behavior carry the session's number.
+  /// Returns the context for a session's behavior. Events that the behavior reports contain the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(

@@ -3,8 +3,8 @@ import AccessoryFormats
 import Certificates
 import LinuxIO
 
-/// An authentication coprocessor on another board, reached through a program or a Unix socket that provides the
-/// certificate and signatures. Each line is one request.
+/// An authentication coprocessor on another board. A program or a Unix socket provides the certificate and signatures;
+/// each request is one line.
 ///
 /// ```
 ///   certificate              ──▶   30820…        the certificate for AA01, in hex
@@ -20,9 +20,9 @@ public final class LineSigner: AccessoryAuthenticator {
   /// The time limit for an answer; the slowest coprocessors take 1.7 s to sign.
   public static let limit = Duration.seconds(10)
 
-  /// The certificate for AA01, which was requested when the signer was created.
+  /// The certificate for AA01.
   public let certificate: [UInt8]
-  /// The reason why an Apple device would refuse the certificate; nil if easim can read it.
+  /// The reason why an Apple device would refuse the certificate; nil if easim can parse the certificate.
   public let objection: String?
   /// Always true, because a coprocessor may take seconds to sign.
   public var isSlow: Bool { true }
@@ -73,11 +73,11 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// How many answers may still arrive for requests that timed out.
+  /// The number of requests that timed out and may still be answered.
   private var lateAnswers = 0
   /// The last text that the program wrote to stderr.
   private var complaint: String?
-  /// The reason why there will be no more answers.
+  /// Why the connection ended; nil while it is open.
   private var end: String?
 
   init(_ place: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {

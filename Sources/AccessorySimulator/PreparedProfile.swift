@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryProfiles
 import IAP2
 
-/// A profile, encoded for the wire once instead of once per attachment.
+/// A profile encoded for the wire, once rather than for each attachment.
 ///
-/// Accessories that are created from the same profile one after the other share it, on any thread.
+/// Accessories that are created consecutively from the same profile share the encoding, on any thread.
 final class PreparedProfile: Sendable {
   let profile: Profile
   let link: LinkSettings
@@ -14,11 +14,11 @@ final class PreparedProfile: Sendable {
   let rules: [MessageRule]
   let heardMessages: Set<MessageID>
 
-  // Each of the following quirks is nil if the accessory does not have it.
+  // A quirk that the accessory does not have is nil.
 
   let oddAuthentication: OddAuthentication?
   let oddIdentification: OddIdentification?
-  /// How many bytes of the previous session each session starts with, at most; nil without the stale-bytes quirk.
+  /// The maximum number of stale bytes at the start of a session; nil without the stale-bytes quirk.
   let staleBytes: Int?
 
   /// The identification without protocols, if the accessory flickers.
@@ -28,9 +28,9 @@ final class PreparedProfile: Sendable {
 
   private static let last = Locked<PreparedProfile?>(nil)
 
-  /// Reuses the most recently prepared profile if it is the same one, which is common in a large test.
+  /// Returns the most recently prepared profile if it is the same one, as is common in large tests.
   static func prepared(_ profile: Profile) -> PreparedProfile {
-    // Equal programs may come from different files, of which only some are trusted to run programs.
+    // Programs that compare equal may come from different files, not all of which are trusted.
     guard profile.programs.isEmpty else { return PreparedProfile(profile) }
     if let last = last.withLock(\.self), last.profile == profile { return last }
     let made = PreparedProfile(profile)
@@ -52,8 +52,7 @@ final class PreparedProfile: Sendable {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // Quirks that span several attachments are applied elsewhere: the flicker in SimulatedAccessory, and the others
-      // in SessionQuirks.
+      // SimulatedAccessory applies the flicker; SessionQuirks applies the other quirks that span several attachments.
       default: break
       }
     }
@@ -76,20 +75,18 @@ final class PreparedProfile: Sendable {
     return .prepared(profile)
   }
 
-  /// Returns the identification; if `isWhole` is false, the identification contains no protocols, as for an accessory
-  /// that will connect a second time.
+  /// Returns the identification, without protocols if `isWhole` is false, as in the first connection of a flicker.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty ?? PreparedIdentification(profile.identification(isWhole: false)) }
     return hasNativeChannels ? whole : wholeWithoutSides
   }
 }
 
-// A profile's contents in the form in which iAP2 sends them.
+// A profile's contents as sent over iAP2.
 
 extension Profile {
-  /// Returns the accessory's identification; if `isWhole` is false, the identification contains no protocols, as for an
-  /// accessory that will connect a second time. If the cable has no native channels, sessions with native transport use
-  /// the link like all others.
+  /// Returns the accessory's identification, without protocols if `isWhole` is false, as in the first connection of a
+  /// flicker. Without native channels, protocols with native transport use the link like all others.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
@@ -175,7 +172,7 @@ extension Profile.Location {
 }
 
 extension Duration {
-  /// A duration in milliseconds, as in a SYN. The profile's reader has already ensured that the duration is in range.
+  /// The duration in milliseconds, as in a SYN. The profile's reader has already checked the range.
   fileprivate var wireMilliseconds: UInt16 {
     UInt16(clamping: components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000)
   }

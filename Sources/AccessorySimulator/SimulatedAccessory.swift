@@ -6,8 +6,7 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port, which plugs in and unplugs according to its quirks, and behaves towards the
-/// device as its profile says.
+/// A simulated accessory at one port, which follows its profile and its quirks.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -32,7 +31,7 @@ public final class SimulatedAccessory {
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies session quirks across all attachments; nil if there are no such quirks.
+  /// Applies session quirks in all attachments; nil if there are none.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {
@@ -47,13 +46,13 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the accessory cannot be plugged in at its port's address, if that failed before any device connected;
+  /// Why the accessory could not be plugged in at its port's address, if its port failed before any device connected;
   /// otherwise nil.
   public private(set) var failure: String?
   /// How many times the accessory was plugged in, counting each connection of a flicker.
   public private(set) var plugCount = 0
   private var hadCable = false
-  /// The accessory's number in its world, for its events; nil outside worlds.
+  /// The accessory's number in its world, as used in events; nil outside worlds.
   package var worldNumber: Int?
 
   private var flicker: WireFlickerMachine
@@ -61,13 +60,12 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The accessory as it currently presents itself, which is the subject of its events.
+  /// The subject of the accessory's events: the accessory as it currently presents itself.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` is called on the loop with all of the accessory's events;
-  /// `link` can change link settings that profiles do not contain. A device that is silent for longer than
-  /// `handshakeTimeouts` allows is disconnected. With `tellsMessages`, every control message is reported as an event,
-  /// and every undeclared one as a warning.
+  /// Creates an accessory that is not plugged in. `report` is called on the loop with each of the accessory's events;
+  /// `link` can change link settings that profiles do not contain. A device that exceeds `handshakeTimeouts` is
+  /// disconnected. With `tellsMessages`, every control message causes an event, and every undeclared message a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
@@ -111,11 +109,11 @@ public final class SimulatedAccessory {
   /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// The number of running programs of the accessory's sessions. After the last session, these programs get time to
-  /// exit. Releasing the accessory, which must be unplugged first, ends them immediately.
+  /// The number of running programs that the accessory's sessions started. Programs get time to exit after their
+  /// session ends; releasing the accessory, which must be unplugged first, ends all programs immediately.
   public var runningPrograms: Int { programs.count }
 
-  /// Plugs the accessory in; throws if the port cannot be opened now. A port that fails later causes a warning.
+  /// Plugs the accessory in; throws if the port cannot be opened. A port that fails later causes a warning.
   public func plugIn() throws {
     try perform(flicker.plugIn())
   }
@@ -137,15 +135,14 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
-  /// Forgets every session without closing it: the sessions stay open on the device but get no answers. New sessions
-  /// work normally.
+  /// Forgets all sessions, which stay open on the device but get no answers. New sessions work normally.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
-  /// Sends a control message to the connected device. If the profile's rules send this message, the parameters in the
-  /// rules are changed instead, and a device that subscribed to the message receives it now. Returns true if the
-  /// message was sent now.
+  /// Sends a control message to the connected device. If the profile's rules send this message, the rules' parameters
+  /// change instead, and only a device that subscribed to the message receives it immediately. Returns true if the
+  /// message was sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     attachment?.say(id, parameters) ?? false
@@ -164,7 +161,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // The quirks are notified only after the accessory's sessions have ended.
+      // Notifies the quirks only after the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()
@@ -216,7 +213,8 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because the script runs in a call from the cable that is about to end.
+    // Unplugging is deferred to a later turn, because the script runs in a call from the cable that unplugging
+    // destroys.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
@@ -225,7 +223,7 @@ public final class SimulatedAccessory {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // Quirks that do not concern sessions take effect at the next attachment.
+    // Quirks that do not affect sessions take effect at the next attachment.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)
@@ -253,7 +251,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refuse(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
-      // If the port fails later, for example because a gadget is unbound by hand, the accessory counts as unplugged.
+      // If the port fails later, for example because a user unbinds a gadget, the accessory counts as unplugged.
       if !hadCable { failure = why }
       unplug(why)
     }
@@ -295,7 +293,7 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Keeps the accessory plugged in, in its initial state, until the next device connects.
+  /// Returns the plugged-in accessory to its initial state, in which it waits for the next device.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Decides when a simulated accessory that flickers on the wire is plugged in, and with which protocols.
+/// Decides when a simulated accessory that flickers on the wire is plugged in, and whether with its protocols.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`
@@ -12,13 +12,13 @@ import AccessoryProfiles
 ///                                                                  last cycle: whole ◀┘
 /// ```
 ///
-/// The time without protocols starts when the device has accepted the accessory's identification and authentication,
-/// not when the accessory is plugged in: a host that connects late or works slowly still sees the whole flicker. A
-/// device that disconnects and returns gets a new cable, and sees the flicker again.
+/// The time without protocols starts only when the device has accepted the accessory's identification and
+/// authentication, so that a late or slow host still sees the whole flicker. A device that disconnects and returns sees
+/// the flicker again.
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols; `leavesAt`, set once the device is done, is when it is unplugged.
+    /// The accessory is attached without protocols until `leavesAt`, which is set once the device is done.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole
@@ -42,7 +42,7 @@ struct WireFlickerMachine {
   }
 
   mutating func change(to flicker: Flicker?) {
-    // If the device causes the flicker, the accessory itself does nothing.
+    // The accessory ignores a flicker that the device causes.
     own = flicker?.maker == .wire ? flicker : nil
   }
 
@@ -65,8 +65,7 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs the accessory, and plugs it in again after a gap, with the accessory's own flicker or, if it has none,
-  /// with `other`.
+  /// Unplugs the accessory and, after a gap, plugs it in again with its own flicker or, if it has none, with `other`.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other
@@ -93,14 +92,14 @@ struct WireFlickerMachine {
     return .attach(isWhole: true)
   }
 
-  /// Called when the device has received everything that an accessory without protocols sends.
+  /// Handles a device that has received everything that an accessory without protocols sends.
   mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
     guard let flicker, case .empty(let cycle, nil) = state else { return }
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
   }
 
-  /// Handles a device that disconnected. The accessory stays plugged in for the next device, which sees everything from
-  /// the beginning.
+  /// Handles a device that disconnected. The accessory stays plugged in, and starts from the beginning with the next
+  /// device.
   mutating func deviceLeft() {
     switch state {
     case .unplugged, .away: break

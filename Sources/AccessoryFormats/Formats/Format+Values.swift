@@ -4,8 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// The format of a string whose rules also appear in the schema. Reading checks only that the value is a string; the
-  /// record checks the rules (``Record/checked(_:)``).
+  /// The format of a string whose rules also appear in the schema. Reading does not check the rules; each record must
+  /// check them in ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }

@@ -1,4 +1,4 @@
-// This module's public interface contains types of WireBasics: instants, hex and byte queues.
+// Reexported because this module's public interface contains WireBasics' instants, hex and byte queues.
 @_exported import WireBasics
 
 /// Defines, in one place, how a value is written in files and on the command line.

@@ -5,8 +5,8 @@ import IAP2
 
 /// Defines what an accessory does with its sessions' bytes.
 ///
-/// A behavior creates one handler per session, which lives as long as the session. Profiles name the built-in
-/// behaviors; in Swift, any conforming type can be used, and ``ClosureBehavior`` is the short form:
+/// A behavior creates one handler for each session, which is retained until the session ends. Profiles name built-in
+/// behaviors; Swift code can use any conforming type, or ``ClosureBehavior`` as a shorthand:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -20,7 +20,7 @@ public protocol AccessoryBehavior {
 
 /// The objects that a behavior can use besides its session.
 public struct BehaviorContext {
-  /// The loop on which the session lives, which provides time, timers and random numbers.
+  /// The session's loop, which provides time, timers and random numbers.
   public let loop: any EventLoop
   let programs: ProgramKeeper
   let scripts: ScriptHub
@@ -62,7 +62,7 @@ public enum BuiltInBehaviors {
   }
 }
 
-/// A behavior made from closures: a short form for tests and simple accessories.
+/// A behavior made of closures, for tests and simple accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -73,8 +73,8 @@ public enum BuiltInBehaviors {
 /// ```
 ///
 /// Bytes count as read when the closure returns. If the closure writes faster than the device reads, the write is
-/// partial (see ``AccessorySessions/Session/write(_:)``) and the rest is dropped; an accessory that must not lose bytes
-/// conforms to ``AccessoryBehavior`` itself.
+/// partial (see ``AccessorySessions/Session/write(_:)``) and the remaining bytes are dropped. If no bytes may be lost,
+/// implement ``AccessoryBehavior`` instead.
 public struct ClosureBehavior: AccessoryBehavior {
   private let opened: (Session, BehaviorContext) -> Void
   private let received: (RawSpan, Session, BehaviorContext) -> Void
@@ -119,7 +119,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   }
 }
 
-/// Sends received bytes back in order, and reads no faster than the other side accepts the echo.
+/// Sends received bytes back in order, and reads no faster than the device accepts the echo.
 public struct EchoBehavior: AccessoryBehavior {
   /// Creates an echo.
   public init() {}
@@ -129,8 +129,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // The loop repeats until everything has been read or the session has no room. If bytes stay unread for long, the
-      // device's later bytes are no longer acknowledged.
+      // Echo until everything has been read or the session has no room. Later bytes from the device are not
+      // acknowledged while too many bytes are unread.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -139,10 +139,10 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again while it is running; the work then runs once more instead of recursively.
+/// Runs work that may be requested again while running; in this case, the work runs once more afterwards, not
+/// recursively.
 ///
-/// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send
-/// the same bytes twice.
+/// A session may report room during a write. A handler that responded by writing again would send the same bytes twice.
 final class OneAtATime {
   private var isRunning = false
   private var isAskedAgain = false

@@ -8,28 +8,29 @@ import Synchronization
 /// Connects a session to a program, one process per session: received bytes go to the program's standard input, the
 /// program's output is sent, and each line of its standard error becomes a note on the timeline.
 ///
-/// - Back-pressure in both directions: while the program does not read, the session is not read; while the session has
-/// no room, the output stays in the pipe.
-/// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
+/// - Back-pressure applies in both directions: bytes stay in the session while the program does not read, and output
+/// stays in the pipe while the session has no room.
+/// - When the program ends, the session is closed as soon as it has accepted all output; the reason gives the exit
+///   status.
 /// - When the session ends, the program receives the remaining bytes and then EOF. The program then has two grace
 ///   periods to exit; see ``LinuxIO/ChildProcess/terminate(grace:)``.
-/// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
+/// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a few common variables, and those that the profile
 /// names.
 /// - The program is searched for next to the file that names it, and runs in that folder.
-/// - When the maximum number of programs is running, any further session is closed.
-/// - A program named by a file that other users can write to is not run, unless this is allowed
-/// (``Profile/allowPrograms()``).
+/// - A session that would exceed the maximum number of running programs is closed.
+/// - A program named in a file that other users can write does not run, unless ``Profile/allowPrograms()`` was called.
 ///
-/// A program needs real time: on a loop without descriptors the session is closed with a warning.
+/// Programs need real time: on a loop without file descriptors, the session is closed with a warning.
 public struct ExecBehavior: AccessoryBehavior {
-  /// How long a program may take to end after its session.
+  /// How long a program may take to exit after its session has ended.
   public static let grace = Duration.seconds(1)
 
   private let program: Behavior.Program
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// Creates a behavior that runs a program, given by path or by a name to search for next to its profile and on PATH.
+  /// Creates a behavior that runs a program, given as a path or as a name to look up in the profile's folder and on
+  /// PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -38,7 +39,7 @@ public struct ExecBehavior: AccessoryBehavior {
     self.places = places
   }
 
-  /// Returns a handler that has started the program.
+  /// Starts the program and returns the session's handler.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let objection = program.origin.objection {
       return refusal(
@@ -64,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
     context.warn("\(program.command) is not run: \(reason)")
-    // Closing is deferred to a later turn of the loop, when the session has a handler.
+    // The session gets its handler after this call, so it is closed in a later turn of the loop.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
   }
@@ -80,7 +81,7 @@ extension Behavior.Program {
 }
 
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// The session, which is retained for as long as the program runs.
+  /// The session, which is retained while the program runs.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration
@@ -93,8 +94,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var inputWaits = false
   /// How the program ended, kept while the program's last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// How many bytes were dropped: those sent to a program that no longer reads, and those printed after the session had
-  /// ended.
+  /// The number of bytes dropped because the program no longer read or the session had ended.
   private var unread = 0
   private var unheard = 0
 
@@ -197,7 +197,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Retains the programs that an accessory's sessions started until the programs exit, which may be long afterwards.
+/// Retains the programs of an accessory's sessions until they exit, which may be long after the sessions end.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
@@ -210,12 +210,12 @@ final class ProgramKeeper {
   func endAll() { programs = [:] }
 }
 
-/// Limits how many programs run at the same time, because a host can open any number of sessions.
+/// Limits how many programs run at the same time, because a host may open any number of sessions.
 public final class ProgramPlaces: Sendable {
-  /// The limit for the programs of all accessories in this process.
+  /// The limit shared by all accessories in this process.
   public static let ofThisProcess = ProgramPlaces(64)
 
-  /// The number of programs that may run at a time.
+  /// The maximum number of programs that run at the same time.
   public let count: Int
   private let free: Atomic<Int>
 

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Reads and discards bytes. With `checks`, the bytes must be those of `easim burst` and `easim send --size`, or
-/// EADemo's pattern; lost, repeated, reordered, corrupted and foreign bytes cause warnings.
+/// Reads and discards bytes. With `checks`, the bytes must come from `easim burst`, `easim send --size` or EADemo;
+/// lost, repeated, reordered, corrupted and unrelated bytes cause warnings.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -62,11 +62,11 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 }
 
-/// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes that EADemo's
-/// "Send 10K" sends.
+/// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes of EADemo's
+/// "Send 10K".
 ///
 /// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not
-/// checked. After a mistake, the check continues with the following bytes, so each mistake is reported once.
+/// checked. After a mistake, the check resumes at the bytes that follow, so that each mistake is reported once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -89,7 +89,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // The verifier is moved out of its property, so that the bytes it has collected are not copied.
+      // Moving the verifier out of the property avoids copying the bytes that it has collected.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -102,7 +102,7 @@ struct SinkCheck {
     }
   }
 
-  /// Whether a mistake is waiting for ``conclude()`` to diagnose it, once no more bytes arrive.
+  /// Whether ``conclude()`` must diagnose a mistake once no more bytes arrive.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
   /// Describes the mistakes so far; empty if there are none.
@@ -171,14 +171,14 @@ struct SinkCheck {
   }
 }
 
-/// Checks bytes that count 00, 01 … ff, 00 …, and restart with every burst. The length of a burst is not known until
-/// the second one begins.
+/// Checks bytes that count 00, 01 … ff, 00 … and restart with every burst. The length of a burst is unknown until the
+/// second burst begins.
 struct CountingCheck: Equatable {
   private var count = 0
   private var start = 0
   private var burst: Int?
 
-  /// Takes bytes, and reports the expected value for each wrong one.
+  /// Checks bytes; reports the expected value for each wrong byte.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     var wrong: [String] = []
     for index in 0..<bytes.byteCount {

@@ -22,7 +22,7 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 
   private final class Talker: SessionHandler {
-    /// The maximum number of bytes generated at a time, even if more are allowed.
+    /// The maximum number of bytes generated at a time, even if the pacer allows more.
     private static let pieceLimit = 64 * 1024
 
     private unowned let session: Session
@@ -37,7 +37,7 @@ public struct SourceBehavior: AccessoryBehavior {
       self.session = session
       self.loop = loop
       pacer = SourcePacer(source, start: loop.now)
-      // Simultaneous sessions differ, but every run with the same seed gives the same bytes.
+      // Sessions send different bytes, but runs with the same seed send the same ones.
       var random = loop.random.derived("source")
       pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
       timer = loop.makeTimer { [unowned self] in talk() }
@@ -56,7 +56,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // The piece may have been generated when the pacer allowed more bytes than now.
+        // The pacer may have allowed more bytes when the piece was generated than it allows now.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -78,18 +78,18 @@ public struct SourceBehavior: AccessoryBehavior {
 
 /// Decides how many bytes a source may send, and when.
 ///
-/// Chunk n is sent n intervals after the first; the interval is the chunk size divided by the rate. The times are fixed
-/// at the start, so rounding and late timers do not accumulate: the average rate is exact to within one chunk at any
-/// time, and therefore to within one per cent after a hundred chunks.
+/// Chunk n is sent n intervals after the first; the interval is the chunk size divided by the rate. All times are
+/// relative to the start, so that rounding errors and late timers do not accumulate: the number of bytes sent is always
+/// exact to within one chunk, and the average rate is exact to within one per cent after a hundred chunks.
 ///
 /// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
-/// - Chunks that a late timer missed are sent immediately, up to a tenth of a second's worth or one interval, whichever
-/// is longer. Chunks missed in a longer pause are skipped.
+/// - If a timer is late, the missed chunks are sent immediately, up to a tenth of a second's worth or one interval's,
+/// whichever is longer; any others are skipped.
 /// - **Back-pressure also skips.** If the session has no room, the current chunk is sent as soon as there is room, and
 /// the schedule restarts one interval later, so at most one chunk follows immediately.
 ///
 /// The pacer is `paced` while on schedule, `held` while the session has accepted only part of a chunk, and `finished`
-/// once the total is sent.
+/// once the total has been sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -154,8 +154,8 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds the source back because the session has no room: allows only the current chunk or, if that chunk is
-  /// complete, the next one.
+  /// Holds the source back while the session has no room: allows only the current chunk or, if that chunk has been
+  /// sent, the next one.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held

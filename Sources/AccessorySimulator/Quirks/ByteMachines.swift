@@ -18,7 +18,7 @@ struct OverrunningBuffer {
   private var piece: Int { max(1, quirk.rate / 100) }
   private var interval: Duration { .nanoseconds(Int64(piece) * 1_000_000_000 / Int64(quirk.rate)) }
 
-  /// Takes bytes that arrived; returns how many did not fit.
+  /// Adds received bytes; returns how many did not fit.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> Int {
     let fitting = min(bytes.count, quirk.bytes - waiting.count)
     waiting.append(contentsOf: bytes[..<fitting])
@@ -48,7 +48,7 @@ struct ReplyChunker {
   private let quirk: ReplyChunking
   private var random: SeededRandom
   private var ready: Instant?
-  /// The length of the next piece, which must not change while the piece waits for room.
+  /// The length of the next piece, which stays the same while the piece waits for room.
   private var piece: Int?
 
   init(_ quirk: ReplyChunking, _ random: SeededRandom) {
@@ -74,10 +74,10 @@ struct ReplyChunker {
   }
 }
 
-/// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: an endpoint still holds these
-/// bytes when a session ends, and sends them in the next session.
+/// The last bytes that an accessory wrote in its sessions. With the stale-bytes quirk, an endpoint still holds these
+/// bytes when a session ends and sends them in the next session.
 ///
-/// Stale bytes belong to one attachment; after the accessory reconnects, the endpoint is empty.
+/// Stale bytes belong to one attachment: the endpoint is empty after the accessory reconnects.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []

@@ -2,19 +2,18 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Applies session quirks to one session of an accessory: asks ``SessionQuirks`` what should happen to the bytes, and
-/// does it.
+/// Applies session quirks to one session of an accessory, as decided by ``SessionQuirks``.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
 ///   behavior ◀─ first settings ◀─ busy, failing ◀─ small buffer ◀─ device
 /// ```
 ///
-/// The queue has a limit, like a session: when it is full, a write accepts fewer bytes.
+/// Like a session, the queue has a limit; a write accepts only as many bytes as fit.
 final class QuirkStream: SessionFilter {
   private static let queueLimit = 64 * 1024
 
-  /// A number that identifies this session among all of the accessory's sessions.
+  /// The session's number, unique within the accessory.
   let number: Int
   private unowned let session: Session
   private let quirks: SessionQuirks
@@ -31,7 +30,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// For each reason, how many bytes were dropped the first time and in total.
+  /// The number of bytes dropped for each reason, the first time and in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -60,7 +59,7 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Stops sending; even waiting bytes are no longer sent.
+  /// Stops sending, and drops waiting bytes.
   func goesSilent() {
     isSilent = true
     queue.removeAll()
@@ -97,7 +96,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now and, except during the behavior's own write, tells the behavior that there is room.
+  /// Sends what may be sent now and, except during the behavior's own write, notifies the behavior of room.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
@@ -118,7 +117,7 @@ final class QuirkStream: SessionFilter {
       case .send(let piece): count = piece
       case .wait(let deadline): return waitForPiece(deadline)
       }
-      // The call sends a copy, because more may be written during the call.
+      // The bytes are copied, because the call may cause further writes to the queue.
       let piece = queue.copy(0..<count)
       let taken = session.send(piece.span.bytes)
       queue.removeFirst(min(taken, queue.count))

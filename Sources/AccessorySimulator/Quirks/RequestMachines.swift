@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// These types decide which requests an accessory serves, across all of its sessions. Each type applies one quirk from
-// AccessoryProfiles/Quirks/SessionBytes.swift. Each session has its own number, which is never reused.
+// These types decide which requests an accessory serves, across all its sessions. Each type applies one quirk from
+// AccessoryProfiles/Quirks/SessionBytes.swift. Session numbers are never reused.
 
 /// Applies the quirk `busy-after-cancel`.
 ///
@@ -14,7 +14,7 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes it free again.
+/// While the accessory is waiting or busy, it ignores requests in other sessions. Unplugging makes the accessory free.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -45,7 +45,7 @@ struct TouchMachine {
     }
   }
 
-  /// Handles bytes that arrived in a session; returns true if the accessory processes them.
+  /// Handles bytes received in a session; returns true if the accessory processes the bytes.
   mutating func received(in session: Int, now: Instant) -> Bool {
     switch state {
     case .free:
@@ -61,8 +61,8 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Called when a session has ended; `held` contains the replies that were held back for that session. Returns true if
-  /// the session's end cancels a request.
+  /// Handles the end of a session; `held` contains the replies held back for that session. Returns true if the end of
+  /// the session cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -106,7 +106,7 @@ struct TransactionCounter {
 
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Handles bytes that arrived in a session; returns true if the accessory serves them.
+  /// Handles bytes received in a session; returns true if the accessory serves the request.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -123,8 +123,7 @@ struct TransactionCounter {
 
 /// Applies the quirk `obeys-first-settings-only` in one session.
 ///
-/// A command is held until it differs from the prefix or is longer than the prefix; only then is the whole command
-/// either passed on or ignored.
+/// A command is held until the prefix is complete or a byte differs; then the whole command is passed on or ignored.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])

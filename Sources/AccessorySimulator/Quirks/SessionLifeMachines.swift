@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// For an accessory's whole lifetime, these types decide how long its sessions last. Each type applies one quirk from
-// AccessoryProfiles/Quirks/SessionLives.swift.
+// These types decide how long an accessory's sessions last, over the accessory's whole lifetime. Each type applies one
+// quirk from AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Applies the quirk `ends-sessions`.
 ///
@@ -22,7 +22,7 @@ struct SessionEnder {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Notes an opened session, and returns how long it lasts; nil means until the device ends the session.
+  /// Handles a new session; returns how long the session lasts, or nil if only the device ends it.
   mutating func opened(now: Instant) -> Duration? {
     if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
       guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
@@ -44,7 +44,7 @@ struct OpenCounter {
     self.quirk = quirk
   }
 
-  /// Counts an opened session; returns true if this one wedges the accessory.
+  /// Counts an opened session; returns true if that session wedges the accessory.
   mutating func opened(now: Instant) -> Bool {
     guard !isWedged else { return false }
     opens.removeAll { $0 + quirk.within < now }
@@ -75,7 +75,7 @@ struct SilenceMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Counts an opened session, and returns how long that session works.
+  /// Counts an opened session; returns how long that session works.
   mutating func opened() -> Duration {
     sessions += 1
     let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later
@@ -89,7 +89,7 @@ struct SilenceMachine {
   }
 }
 
-/// Applies the quirk `phantom-session`. Invariant: only sessions that the accessory did not end itself leave a phantom.
+/// Applies the quirk `phantom-session`. Invariant: sessions that the accessory itself ended leave no phantom session.
 struct PhantomMachine {
   private let quirk: PhantomSession
   private var random: SeededRandom
@@ -99,13 +99,13 @@ struct PhantomMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Notes an opened session, and returns how long it lasts; nil means until the device ends the session.
+  /// Handles a new session; returns how long the session lasts, or nil if only the device ends it.
   mutating func opened() -> Duration? {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// Called when the device ended a session or the cable was unplugged; `quiet` is the time since the session's last
-  /// byte. Returns true if the session leaves a phantom session behind.
+  /// Handles a session that the device or an unplug ended; `quiet` is the time since the session's last byte. Returns
+  /// true if a phantom session remains.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true

@@ -4,10 +4,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The state of an accessory's session quirks, which outlives each cable and lasts as long as the accessory has power.
+/// The state of an accessory's session quirks, which outlives cables and sessions.
 ///
-/// Each quirk is a state machine; this class carries out the machines' decisions by ending sessions and dropping bytes.
-/// Each session has a ``QuirkStream``.
+/// Each quirk is a state machine; this class carries out the machines' decisions, such as ending sessions and dropping
+/// bytes. Each session has a ``QuirkStream``.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
@@ -43,7 +43,7 @@ final class SessionQuirks {
     for quirk in profile.quirks { play(quirk) }
   }
 
-  /// Starts to apply a quirk in later sessions; the quirk replaces one of the same kind.
+  /// Applies a quirk to later sessions; the quirk replaces any other of the same kind.
   func play(_ quirk: Quirk) {
     let chance = loop.random
     switch quirk {
@@ -69,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns a quirk's random numbers. The numbers come from the quirk's own seed or, without one, from the run's seed,
-  /// which gives each accessory different numbers.
+  /// Returns a quirk's random numbers, derived from the quirk's seed or, if that is 0, from the run's, which gives each
+  /// accessory different numbers.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -79,7 +79,7 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. When first plugged in, an accessory has never been without power.
+  /// Records that the accessory was plugged in. The first time does not count as a return of power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -99,7 +99,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Handles the device opening a session; returns the reason if the session is not answered, otherwise nil.
+  /// Counts a session that the device opens; returns the reason if the accessory will not answer it, otherwise nil.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {
@@ -109,7 +109,7 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// Returns the session quirk's effect on the next session; nil for none.
+  /// Returns the quirk to apply to the new session; nil for none.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
@@ -129,7 +129,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// Called when a session's behavior is ready, so that a late reply can be sent in this session.
+  /// Called when a session's behavior is ready; sends any late reply.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }
@@ -146,7 +146,7 @@ final class SessionQuirks {
 
   // MARK: Bytes
 
-  /// What happens to a request's bytes.
+  /// What the accessory does with received bytes.
   enum Reception {
     case accepted
     case ignored(why: String)
@@ -171,7 +171,7 @@ final class SessionQuirks {
 
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Called when a session has ended; `held` contains the replies that the session had not sent.
+  /// Handles the end of a session; `held` contains the replies that were not sent.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

@@ -1,11 +1,12 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// Keeps the bytes that an accessory's behavior, of any kind, has read from sessions.
+/// Keeps the bytes that an accessory's behavior has read from its sessions.
 ///
-/// Each session is one stream of bytes, however they were split in transit. Beyond a limit, the oldest are dropped.
+/// Each session is one stream of bytes, regardless of how the bytes were split in transit. Beyond a limit, the oldest
+/// bytes are dropped.
 public final class ReceivedBytes {
-  /// The maximum number of bytes kept in total.
+  /// The maximum number of bytes to keep in all streams.
   public static let most = 1 << 20
   private static let mostStreams = 1_000
 
@@ -22,7 +23,7 @@ public final class ReceivedBytes {
     public let began: Instant
     /// The session's kept bytes.
     public fileprivate(set) var bytes = ByteQueue()
-    /// The number of earlier bytes that are no longer kept.
+    /// The number of earlier bytes that were dropped.
     public fileprivate(set) var dropped = 0
 
     init(_ protocolName: String, at began: Instant) {
@@ -37,7 +38,7 @@ public final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
-    // Only `streams` retains the stream, so dropping a stream also releases its bytes.
+    // Only `streams` retains the stream, so that dropping a stream releases its bytes.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }
@@ -67,7 +68,7 @@ public final class ReceivedBytes {
   }
 }
 
-/// A behavior that chooses another behavior for each session, and keeps the bytes that the session receives.
+/// A behavior that chooses another behavior for each session and keeps the bytes that the session receives.
 public struct WatchedBehavior: AccessoryBehavior {
   private let received: ReceivedBytes
   private let choose: (Session) -> any AccessoryBehavior

@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-/// The result of a search for received bytes: how many times they were received or, if never, the most similar bytes
-/// that were received.
+/// The result of a search in received bytes: the number of occurrences or, if there are none, the most similar bytes.
 ///
 /// ```swift
 /// meter.received("VERSION?").isMet              // at least once
@@ -15,8 +14,7 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// How many times the bytes were received. Occurrences do not overlap, and none extends across two sessions.
   public private(set) var count = 0
 
-  /// The longest prefix of the wanted bytes that was received, the protocol on which it arrived, and all bytes received
-  /// on that protocol.
+  /// The longest received prefix of the wanted bytes: its length, its protocol, and the bytes received in its place.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 

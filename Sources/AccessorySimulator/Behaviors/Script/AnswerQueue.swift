@@ -3,8 +3,8 @@ import AccessoryProfiles
 
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
-  /// Performs an action other than sending in the script's own session. The action is stored separately, because it is
-  /// large and rarely present.
+  /// Performs an action other than sending in the script's own session. The case is indirect because actions are large
+  /// and rare.
   indirect case act(ScriptAction)
 }
 
@@ -20,11 +20,11 @@ enum ScriptAction: Equatable {
 
 /// Holds answers until they are due, in the order of their requests.
 ///
-/// An answer is sent when its delay has passed and all earlier answers are sent, as in an accessory that works on one
-/// request at a time. An answer with a short delay therefore does not overtake one with a long delay, and only the
-/// first answer needs to be checked.
+/// An answer is sent when its delay has passed and all earlier answers have been sent, as if the accessory handled one
+/// request at a time. An answer with a short delay therefore never overtakes an earlier one, and only the first answer
+/// needs to be checked.
 struct AnswerQueue {
-  /// When this many answers are waiting, no more requests are read, so a device that does not read the answers blocks
+  /// While this many answers are waiting, no more requests are read, so that a device that does not read answers blocks
   /// only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576

@@ -3,21 +3,21 @@ import AccessoryProfiles
 
 /// Splits a session's bytes into requests.
 ///
-/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), so the same stream gives the
-/// same requests whether it arrives byte by byte or all at once.
+/// Only the framing determines where requests end (see ``AccessoryProfiles/Script/Framing``), so that the same bytes
+/// give the same requests whether they arrive one at a time or all at once.
 ///
 /// In the state `waiting` the matcher collects a request; in `skipping` it drops the remaining bytes of a request that
 /// is too long, up to the delimiter.
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, even with a fixed framing. Only a request without a delimiter can be longer.
+  /// The maximum size of a request. Only a request that lacks its delimiter can exceed the maximum.
   static let longestRequest = 65_536
 
   enum Request: Equatable {
     case whole([UInt8])
-    /// A request that exceeded the limit without a delimiter. The request is truncated, and its bytes are dropped up to
-    /// the next delimiter.
+    /// A request that exceeded the limit without a delimiter. The rest of this request, up to the next delimiter, is
+    /// dropped.
     case endless
     /// Bytes between two frames.
     case skipped(Int)
@@ -30,7 +30,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How a request ends, in a form that can be checked quickly after every byte.
+  /// How a request ends, in a form that is quick to check after every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -43,7 +43,7 @@ struct RequestMatcher {
   private let requests: [[UInt8]]
   private var frames: FrameScanner?
   private var state = State.waiting
-  /// The request so far; while skipping, the last bytes that may be the beginning of a delimiter.
+  /// The request so far; while skipping, the bytes that may be the beginning of a delimiter.
   private var buffer: [UInt8] = []
   /// For the framing `any`, the rules whose requests begin with the bytes in the buffer.
   private var candidates: [Int]
@@ -58,7 +58,7 @@ struct RequestMatcher {
       (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
-      // For frames, the buffer in FrameScanner is used instead.
+      // For frames, FrameScanner has its own buffer.
       frames = FrameScanner(frame)
       (ending, delimiter, requests) = (.count(1), [], [])
     case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
@@ -67,7 +67,7 @@ struct RequestMatcher {
     candidates = Array(requests.indices)
   }
 
-  /// Returns the next request that ends in `bytes` at or after `offset`; nil if all bytes are used.
+  /// Returns the next request that ends in `bytes` at or after `offset`; nil if no request ends there.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
     if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
@@ -131,8 +131,8 @@ extension Script.Frame {
     case tooLong(Int)
   }
 
-  /// Returns a frame with this content: the bytes between the header and the length, and then the payload. Content too
-  /// short to fill the bytes between header and length is padded with zeros.
+  /// Returns a frame whose content is the bytes between header and length, followed by the payload. Content that is too
+  /// short to reach the length is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -164,13 +164,13 @@ extension Script.Frame {
   }
 }
 
-/// Finds the frames in a stream, however it was split in transit.
+/// Finds the frames in a stream, no matter how the bytes were split in transit.
 ///
 /// In the state `seeking` the scanner waits for a header and a length; in `filling` it waits for the remaining bytes of
 /// a frame whose length is known; in `skipping` it drops a frame that is too long to be kept.
 ///
 /// Invariant: the scanner holds fewer bytes than the frame's `longest`, and never a complete frame. The scanner never
-/// reserves memory on the basis of a length from the wire.
+/// reserves memory based on a length that it received.
 struct FrameScanner {
   private enum State {
     case seeking
@@ -185,7 +185,7 @@ struct FrameScanner {
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// Returns the next frame or error that `bytes` complete, starting at `offset`; nil if all bytes are used.
+  /// Returns the next frame or error that ends in `bytes` at or after `offset`; nil if none does.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {
@@ -233,7 +233,7 @@ struct FrameScanner {
       return total == buffer.count ? finish() : nil
     }
     buffer.removeAll(keepingCapacity: true)
-    // With a header, the next frame can be found; without one, only the length determines where the next frame begins.
+    // Without a header, only the length determines where the next frame begins.
     if header.isEmpty, total > end { state = .skipping(left: total - end) }
     return .wrongLength(length)
   }

@@ -3,21 +3,21 @@ import AccessoryProfiles
 
 /// Finds the rule that answers a request: the first rule that matches in the current state.
 ///
-/// Rules for whole requests are looked up in a dictionary, so their number does not affect the speed.
+/// Rules for whole requests are looked up in a dictionary, so that many of them are as fast as a few.
 struct RuleBook {
-  /// A matching rule and, if the rule is a pattern, the ranges of its groups in the request; the first group is the
-  /// whole request.
+  /// A matching rule and, if the rule has a pattern, the ranges of the groups in the request; group 0 is the whole
+  /// request.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
   }
 
   private let rules: [Script.Rule]
-  /// The first of the rules for each whole request.
+  /// The first rule for each whole request.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
-  /// Whether each rule applies in every state and any number of times; such rules, which are the majority, need no
-  /// further checks.
+  /// For each rule, whether it applies in every state and any number of times; such rules, which are the majority, need
+  /// no further checks.
   private let isPlain: [Bool]
   private let patterns: [Int]
 
@@ -51,8 +51,8 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that comes closest to matching an unanswered request, and why that rule does not match: it
-  /// applies in another state, or a byte differs. Returns nil if no rule has the same beginning as the request.
+  /// Describes the rule that comes closest to matching an unanswered request, and the reason why it does not match: its
+  /// state, or the first byte that differs. Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)

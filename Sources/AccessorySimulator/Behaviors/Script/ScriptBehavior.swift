@@ -6,8 +6,8 @@ import IAP2
 /// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects an
 /// accessory's sessions.
 ///
-/// A request that matches no rule gets the default answer. Without a default answer, the request is not answered, and
-/// the timeline reports it. The same applies to a request that never becomes complete, which counts as unknown.
+/// A request that matches no rule gets the default answer. If there is no default answer, the timeline reports the
+/// unanswered request. A request that never becomes complete counts as a request that matches no rule.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
@@ -69,8 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // The loop repeats until nothing is left, because a read first offers bytes left over earlier and newer ones only
-      // in the next round.
+      // Read until nothing is left: the first read may return only bytes that an earlier read left over.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -83,7 +82,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       let wasFull = machine.isFull
       isBlocked = false
       while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
-      // The session does not announce unread bytes a second time, so they are read now.
+      // Read now, because the session does not announce unread bytes a second time.
       if wasFull, !machine.isFull { read() }
       arm()
     }
@@ -139,8 +138,8 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // The timer defers the work, because the session that forwards the bytes may be this one or may be in the middle
-      // of a call to it.
+      // The timer defers the work: the bytes may come from this session itself, or from a session that is in the middle
+      // of a call to this one.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

@@ -2,15 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions that an accessory's scripts serve; these sessions share one memory.
+/// Connects the sessions of an accessory's scripts, which share one memory.
 ///
 /// The hub belongs to the accessory and outlives its sessions.
 final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
   /// Performs actions that scripts request of the accessory; nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions. Open sessions are not retained, because a forgotten session disappears without reporting that
-  /// it ended.
+  /// The open sessions, held weakly, because a forgotten session disappears without reporting its end.
   private var members: [Member] = []
 
   private struct Member {
@@ -35,14 +34,14 @@ final class ScriptHub {
   }
 }
 
-/// A script's open session, as other sessions see it.
+/// An open session of a script, as used by other sessions.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
   func push(_ bytes: [UInt8], isUnframed: Bool)
   func noticeState()
 }
 
-/// The shared memory of an accessory's scripts: the state, the counters, and how many times each rule has answered. The
+/// The memory shared by an accessory's scripts: the state, the counters, and how many times each rule has answered. The
 /// memory outlives sessions and attachments.
 struct ScriptMemory {
   struct RuleID: Hashable {
@@ -51,7 +50,7 @@ struct ScriptMemory {
   }
 
   private(set) var state: String?
-  /// How many times a state has been entered.
+  /// How many times the scripts have entered a state, the same or another.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
@@ -63,14 +62,14 @@ struct ScriptMemory {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Enters the first of these states, unless the current state is among them; a script that replaces another may
-  /// declare different states. If the list is empty, the state stays unchanged.
+  /// Enters the first of these states, unless the list is empty or contains the current state. The current state can be
+  /// missing from the list after one script has replaced another.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
   }
 
-  /// Enters a state, even the current one; rules with a limited number of answers start counting again.
+  /// Enters a state, even the current one, and restarts the count of each rule's answers.
   mutating func enter(_ state: String) {
     self.state = state
     entries += 1
@@ -91,7 +90,7 @@ struct ScriptMemory {
   }
 }
 
-/// Writes a script's reports to the timeline, up to a maximum number of lines of each kind; others are only counted.
+/// Writes a script's reports to the timeline, up to a maximum number of each kind; further reports are only counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

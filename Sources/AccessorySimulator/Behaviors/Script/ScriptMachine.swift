@@ -6,8 +6,8 @@ import AccessoryProfiles
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
-/// Invariants: whatever arrives, at most one request and a full ``AnswerQueue`` are kept. No bytes are read while the
-/// answer queue is full. If a timer or another session cannot add to a full queue, the failure is reported.
+/// Invariants: at most one request and one full ``AnswerQueue`` are kept, whatever arrives. No bytes are read while the
+/// queue is full. A full queue refuses answers from timers and other sessions, and the machine reports each of these.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -31,7 +31,7 @@ struct ScriptMachine {
   private var pacer: ReadPacer?
   var notes = ScriptNotes()
 
-  /// Creates the state of a session that is being opened.
+  /// Creates the machine of a session that is being opened.
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
@@ -55,7 +55,8 @@ struct ScriptMachine {
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// Returns when something is due, not counting answers while the session has no room for them; nil if nothing is due.
+  /// Returns the next time at which something is due, or nil for none; answers do not count while the session has no
+  /// room.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -65,8 +66,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Takes bytes, and returns how many it took. Further bytes stay unread while too many answers are waiting, or if the
-  /// rate limit does not allow more yet.
+  /// Processes bytes and returns their number. The rest stays unread while too many answers are waiting or the rate
+  /// limit is exhausted.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -146,13 +147,13 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // If nothing is waiting, the state is entered immediately, so that it makes no difference whether the next
-      // request arrives in the same read as this one.
+      // Without a delay, the state changes immediately, so that the next request finds the new state even if both
+      // requests arrive in the same read.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory is unplugged in the loop's next turn, so the session is closed first and nothing more is sent.
+      // Unplugging takes effect in the loop's next turn, after the session has been closed.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
@@ -181,7 +182,7 @@ struct ScriptMachine {
     noticeState(now, memory)
   }
 
-  /// Starts and stops timers after a state was entered, in this session or another.
+  /// Starts and stops timers after this session or another has entered a state.
   mutating func noticeState(_ now: Instant, _ memory: ScriptMemory) {
     guard seenEntries != memory.entries else { return }
     seenEntries = memory.entries
@@ -199,7 +200,7 @@ struct ScriptMachine {
     for index in timers.indices {
       guard let due = timers[index].due, due <= now else { continue }
       let timer = timers[index].timer
-      // A late timer fires only once, and keeps to its schedule if possible.
+      // A late timer fires only once, and then keeps its original schedule if possible.
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
@@ -219,11 +220,10 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits how many bytes an accessory reads per second; each step allows as many bytes as the rate gives in a tenth of
-/// a second.
+/// Limits how many bytes an accessory reads per second, in steps of a tenth of a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
-  /// The time at which everything that was read has been processed.
+  /// The time at which all bytes read so far will have been processed.
   private var isReadyAt: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
@@ -233,7 +233,7 @@ struct ReadPacer {
     return max(1, bytesPerSecond / 10)
   }
 
-  /// The time at which more may be read, if unread bytes remain.
+  /// The time from which more bytes may be read, if any remain unread.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {

@@ -3,8 +3,8 @@ import AccessoryProfiles
 
 /// Renders an answer from its template.
 ///
-/// Values are inserted first, then lengths, then checksums, each from left to right. A checksum can thus cover a length
-/// or another checksum.
+/// Values are inserted first, then lengths, then checksums, each from left to right, so that a checksum can cover a
+/// length or another checksum.
 struct TemplateRenderer {
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
@@ -16,8 +16,8 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// Returns an answer's bytes, for sending at `time`. Numbers too large for their fields lose their leading digits and
-  /// are added to `unfit`.
+  /// Returns the bytes of an answer to be sent at `time`. Numbers that are too large for their fields lose their
+  /// leading digits and are added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {
