@@ -1,14 +1,13 @@
 import AccessoryCore
 import LinuxIO
 
-/// What a medium shows about an accessory before a connection is made.
+/// What a medium shows of an accessory before a connection is made.
 ///
-/// Everything that a medium shows is only a hint, because the iAP2 identification is authoritative.
+/// All of this information is only a hint; the iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
-  /// A key that differs for every accessory, and for every attachment of the same accessory.
+  /// A key that is unique to one attachment of one accessory.
   public var key: String
-  /// An identity that stays the same for every attachment of an accessory: the serial number in a local directory, or
-  /// the port on USB.
+  /// An identity shared by all attachments of an accessory: the serial number in a local directory, or the port on USB.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address
@@ -16,7 +15,7 @@ public struct FoundAccessory: Equatable, Sendable {
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
-  /// The model. On USB, the model is the vendor and product numbers, as in `1209:0001`.
+  /// The model; on USB, the vendor and product IDs, as in `1209:0001`.
   public var model: String?
   /// The serial number.
   public var serial: String?
@@ -24,21 +23,21 @@ public struct FoundAccessory: Equatable, Sendable {
   public var protocols: [String]?
   /// The accessory's card, if it is in a local directory.
   public var card: LocalCard?
-  /// Why the accessory cannot be used at present; nil if it can be used.
+  /// Why the accessory is currently unusable; nil if it is usable.
   public var trouble: TransportError?
 
-  /// Creates an accessory of which only the location is known.
+  /// Creates an accessory of which only the address is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity
     self.address = address
   }
 
-  /// Whether the device merely resembles an accessory; such a device stays unusable until something about it changes.
+  /// Whether the device only resembles an accessory, and stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Returns true if the accessory might offer a protocol, according to its medium. An accessory that shows no
-  /// protocols might offer any protocol, because that accessory may be in the first half of a flicker.
+  /// Returns true if the accessory might offer a protocol. An accessory that shows no protocols might offer any,
+  /// because it may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
@@ -47,11 +46,11 @@ public struct FoundAccessory: Equatable, Sendable {
 /// A change at an address.
 public enum AccessoryChange: Equatable, Sendable {
   case arrived(FoundAccessory)
-  /// Something about an accessory has changed; the second value is the accessory's previous state.
+  /// What the medium shows of an accessory has changed; the second value is the previous state.
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
-  /// An accessory appeared and disappeared before anything could be read from it. The value describes an earlier
-  /// attachment of the same accessory, if there was one.
+  /// An accessory appeared and disappeared too quickly to be read. The value describes an earlier attachment of the
+  /// same accessory, if there was one.
   case passed(FoundAccessory?)
   case warning(String)
 
@@ -77,7 +76,7 @@ extension Address {
     }
   }
 
-  /// Whether the address names a single accessory, rather than a place where several may be plugged in.
+  /// Whether the address names a single accessory rather than a place for several.
   public var namesOneAccessory: Bool {
     if case .local(_, serial: .some) = self { true } else { false }
   }

@@ -2,15 +2,18 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// A medium, such as USB or a local directory: which kinds of addresses it covers, and how to open them in either role.
+/// A medium, such as USB or a local directory: the kinds of addresses that it covers, and how hosts and accessories
+/// open them.
 ///
-/// A new medium needs one conformance and one line in a ``MediumTable``. Commands, worlds and apps need no changes. A
-/// medium implements only what it supports; the default implementations throw a ``TransportError``.
+/// A new medium needs a conformance to this protocol and an entry in a ``MediumTable``; commands, worlds and apps need
+/// no changes. Each medium implements only what it supports; the default implementations throw a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
 ///   var kinds: [Address.Kind] { [.pigeon] }
-///   func makeFinder(for address: Address, on loop: any PollingLoop, options: TransportOptions) throws -> any AccessoryFinder {
+///   func makeFinder(
+///     for address: Address, on loop: any PollingLoop, options: TransportOptions
+///   ) throws -> any AccessoryFinder {
 ///     PigeonFinder(address, on: loop)
 ///   }
 /// }
@@ -21,9 +24,9 @@ public protocol Medium: Sendable {
 
   // MARK: For a host
 
-  /// Creates a finder that finds the accessories at an address and connects to them.
+  /// Creates a finder for the accessories at an address.
   ///
-  /// - Throws: ``TransportError`` if there can never be an accessory at this address.
+  /// - Throws: ``TransportError`` if an accessory can never appear at this address.
   func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
@@ -35,7 +38,7 @@ public protocol Medium: Sendable {
   /// Whether serial numbers are known before a connection is made, as in a local directory.
   var knowsSerialNumbers: Bool { get }
 
-  /// Whether everything that was opened has been released. Programs wait for this before they exit.
+  /// Whether everything that was opened has been released; programs wait for this before they exit.
   var isIdle: Bool { get }
 
   // MARK: Simulated accessories
@@ -53,7 +56,7 @@ public protocol Medium: Sendable {
 }
 
 extension Medium {
-  /// The default implementation throws, because hosts cannot connect to such a medium's addresses.
+  /// The default implementation throws, because hosts cannot connect through such a medium.
   public func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
@@ -79,18 +82,18 @@ extension Medium {
     throw TransportError.hostsOnly(address)
   }
 
-  /// The default is false, because a cable can be unplugged without the device noticing.
+  /// The default is false, because a device may not notice that a cable is unplugged.
   public var noticesPulledCables: Bool { false }
 }
 
 /// What is visible at an address before a connection is made.
 public struct Sighting {
-  /// The accessories, and the devices that merely resemble accessories.
+  /// The accessories, including devices that only resemble accessories.
   public var accessories: [FoundAccessory]
   /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are known only from earlier connections, in which case only a new connection shows which
-  /// of them are present; see ``RollCall``.
+  /// Whether the accessories are only remembered from earlier connections, so that only a new connection shows which of
+  /// them are present; see ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.
@@ -103,13 +106,13 @@ public struct Sighting {
 
 /// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
 public protocol AccessoryFinder: AnyObject {
-  /// Whether the finder itself reports arrivals and departures. If the finder does not report them, only a connection
-  /// shows whether an accessory is present.
+  /// Whether the finder reports arrivals and departures; otherwise, only a connection shows whether an accessory is
+  /// present.
   var seesArrivals: Bool { get }
   /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }
 
-  /// Reports the accessories that are present before this call returns, and every change after that.
+  /// Reports the accessories that are present before this call returns, and every later change.
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws
 
   /// Stops reporting.
@@ -124,11 +127,11 @@ public protocol AccessoryFinder: AnyObject {
   ) throws(TransportError) -> any Connecting
 }
 
-/// A cable to an accessory; its channel has not been started.
+/// A cable to an accessory, whose channel has not been started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
-  /// The number of bytes left over from an earlier session that were read and dropped.
+  /// The number of bytes from an earlier session that were read and dropped.
   public let droppedBytes: Int
   /// Releases the accessory so that other hosts can use it; called when the cable has ended.
   public let release: () -> Void
@@ -148,7 +151,7 @@ public enum PortCapacity: Sendable {
   case many
 }
 
-/// The context in which ports for simulated accessories are created.
+/// What a medium needs to create ports for simulated accessories.
 public struct PortContext {
   /// The loop on which the ports run.
   public let loop: any PollingLoop
@@ -168,6 +171,6 @@ public struct PortContext {
   }
 }
 
-/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, a socket. The number is the
-/// accessory's in this program, counted from 1.
+/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, or a socket. `number` counts
+/// this program's accessories from 1.
 public typealias PortFactory = (_ profile: Profile, _ number: Int) throws -> any Port

@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// This function is declared by hand, like those in LinuxIO/LinuxCalls.swift.
+// Declared by hand, like the functions in LinuxIO/LinuxCalls.swift.
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// A program's media, looked up by kinds of addresses. No other type decides how an address becomes a cable.
+/// A program's media, by the kinds of addresses that they cover.
 ///
 /// ```swift
 /// let media = MediumTable.linked
@@ -21,7 +21,7 @@ public struct MediumTable: Sendable {
     for medium in media { add(medium) }
   }
 
-  /// Adds a medium. The new medium replaces any other medium for the same kinds of addresses.
+  /// Adds a medium, which replaces any other medium for the same kinds of addresses.
   public mutating func add(_ medium: any Medium) {
     for kind in medium.kinds { media[kind] = medium }
   }
@@ -31,8 +31,8 @@ public struct MediumTable: Sendable {
 
   /// The standard media, plus the media of every optional product linked into this program.
   ///
-  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app therefore gets USB with one
-  /// line in its Package.swift, without changing its sources.
+  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app can thus add USB with one line
+  /// in its Package.swift, without changes to its sources.
   public static let linked: MediumTable = {
     var table = standard
     withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
@@ -55,7 +55,7 @@ public struct MediumTable: Sendable {
   ///   - owner: takes the cables.
   ///   - wanted: the accessories at the address to connect to.
   ///   - wrap: wraps each cable's channels in transcripts and faults.
-  /// - Throws: An error that names the address, if there can never be an accessory there.
+  /// - Throws: An error that names the address, if an accessory can never appear there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,
     options: TransportOptions = TransportOptions(), wanted: Dialer.Wanted = .every,
@@ -70,13 +70,13 @@ public struct MediumTable: Sendable {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that the media opened has been released. Before a program exits, it runs its loops until this
+  /// Whether everything that the media opened has been released. Before exiting, programs run their loops until this
   /// value is true.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
-/// Creates the ports for one program's simulated accessories. Anything that several ports share, such as a local
-/// directory or a bus, is opened once.
+/// Creates the ports for one program's simulated accessories, and opens what several ports share, such as a local
+/// directory or a bus, only once.
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext

@@ -2,21 +2,22 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// The place where a simulated accessory is plugged in: an address, or one end of an in-memory cable.
+/// Where a simulated accessory is plugged in: an address, or one end of an in-memory cable.
 ///
-/// Opening the port plugs the accessory in, and closing it unplugs it. Each device that connects brings its own cable.
+/// Opening the port plugs the accessory in, and closing the port unplugs it. Each device that connects has its own
+/// cable.
 public protocol Port: AnyObject {
   /// The place's name, for messages.
   var place: String { get }
 
-  /// Publishes what hosts can see of the accessory before they connect. Called before the accessory is plugged in, and
-  /// whenever this information changes. Does nothing if the port cannot publish such information.
+  /// Publishes what hosts can see of the accessory before they connect, if the port can publish anything. Called before
+  /// the accessory is plugged in and whenever this information changes.
   func show(_ appearance: PortAppearance)
 
   /// Plugs in the accessory. `onEvent` is called in a later turn of the loop for every device that connects.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs the accessory, after which no device can connect. A cable in use must be closed by its owner.
+  /// Unplugs the accessory: no more devices can connect. The owner of a cable in use must close that cable.
   func close()
 }
 
@@ -25,7 +26,7 @@ extension Port {
   public func show(_ appearance: PortAppearance) {}
 }
 
-/// What hosts can learn about an accessory without claiming its cable.
+/// What hosts can see of an accessory without claiming its cable.
 public struct PortAppearance: Equatable, Sendable {
   /// The name shown to users.
   public var name: String
@@ -68,7 +69,7 @@ extension PortEvent {
 
 /// A port at an address to which devices connect.
 ///
-/// If the system chooses the TCP port number (`tcp:127.0.0.1:0`), the first chosen number is kept, so that the
+/// If the system chooses the TCP port number (`tcp:127.0.0.1:0`), the port keeps the first number, so that the
 /// accessory reappears at the same address.
 public final class ListeningPort: Port {
   private var address: Address
@@ -83,7 +84,7 @@ public final class ListeningPort: Port {
     self.options = options
   }
 
-  /// The address, with anything that the system chose when the port was first opened.
+  /// The address, including any TCP port number that the system chose.
   public var place: String { address.description }
 
   /// Starts listening.

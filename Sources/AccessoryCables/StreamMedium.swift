@@ -1,8 +1,8 @@
 import AccessoryCore
 import LinuxIO
 
-/// Unix sockets, TCP, pseudo terminals and serial lines. Each address stands for one accessory, and only a connection
-/// shows whether the accessory is present.
+/// Unix sockets, TCP, pseudo terminals and serial lines. Each address belongs to one accessory, and only a connection
+/// shows whether that accessory is present.
 struct StreamMedium: Medium {
   let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
   let capacity = PortCapacity.one
@@ -21,10 +21,10 @@ struct StreamMedium: Medium {
   }
 }
 
-/// Assumes that there is an accessory at the address; every attempt to connect tests this assumption.
+/// Assumes that there is an accessory at the address; each attempt to connect shows whether this is true.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
-  // The pauses are short, because these media do not report arrivals, and a quick reconnect must not be missed.
+  // These media do not report arrivals, so the pauses are short enough not to miss a quick reconnect.
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
 
   private let address: Address

@@ -2,15 +2,15 @@ import AccessoryFormats
 
 /// A fault on a channel, such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies faults, to simulated and real accessories alike. This type contains what all faults have in
-/// common; ``effect`` contains the kind of fault and that kind's parameters.
+/// ``FaultChannel`` applies faults to channels of simulated and real accessories. ``effect`` contains the kind of fault
+/// and its parameters; the other properties are common to all kinds.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
 /// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
 /// ```
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of faults: first those that act on bytes, then those that act on packets.
+  /// The kinds of faults.
   public enum Effect: Equatable, Sendable {
     case latency(Latency)
     case rate(Rate)
@@ -29,7 +29,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case noise(Noise)
   }
 
-  /// All kinds of faults, and how each kind is written.
+  /// The format of all kinds of faults.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
     Kind(Effect.latency)
     Kind(Effect.rate)
@@ -67,7 +67,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var acts: Directions
   /// How long after the channel's start the fault begins.
   public var after = Duration.zero
-  /// How long the fault lasts; zero means that it lasts as long as the channel.
+  /// How long the fault lasts; zero means as long as the channel.
   public var lasting = Duration.zero
 
   /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in its kind's default
@@ -83,7 +83,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// The fault's name, for example `loss`.
   public var name: String {
-    // The format would try one kind after another, which is too slow for worlds that count faults by name.
+    // The format would try each kind in turn, which is too slow for worlds that count faults by name.
     func name<Kind: FaultKind>(_ kind: Kind) -> String { Kind.format.name }
     return name(effect.kind)
   }
@@ -97,13 +97,13 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// How long the fault lasts; nil means that it lasts as long as the channel.
+  /// How long the fault lasts; nil means as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
   /// Whether the fault unplugs the cable.
   public var cuts: Bool { if case .cut = effect { true } else { false } }
 
-  /// The fault in the form used on the command line, including everything that differs from the defaults.
+  /// The form used on the command line, including all parameters that differ from their defaults.
   public var description: String { Self.format.text(self) }
 }
 
@@ -133,7 +133,7 @@ extension Fault.Effect {
   }
 }
 
-/// One kind of fault: the parameters, the form in which they are written, and the state machine.
+/// One kind of fault: its parameters, their format, and its state machine.
 protocol FaultKind: Equatable, Sendable {
   static var directions: [Fault.Directions] { get }
 
@@ -163,17 +163,17 @@ extension Kind<Fault> {
 
 extension [Fault] {
   /// The lowest rate among these faults in bytes per second; nil if none limits the rate. `LinkSettings.lineRate` is
-  /// set to this rate, because a peer that knows its line's rate does not overfill the line.
+  /// set to this rate, so that peers do not overfill the line.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
   }
 }
 
-/// How many times the faults of one kind took effect, and how many bytes they affected.
+/// The combined effects of all faults of one kind.
 public struct FaultTally: Equatable, Sendable {
   /// The kind's name.
   public let fault: String
-  /// The combined effects of all faults of this kind.
+  /// How many times these faults took effect, and how many bytes they affected.
   public var count: FaultCount
 
   /// Adds the effects of a channel's faults to a list that has one entry for each kind.
@@ -189,9 +189,9 @@ public struct FaultTally: Equatable, Sendable {
   }
 }
 
-/// What a packet fault counts as a packet.
+/// What packet faults treat as a packet.
 public enum FaultUnit: Sendable {
-  /// A link packet, wherever it begins and ends in the stream.
+  /// A link packet, regardless of how the stream is divided into chunks.
   case linkPackets
   /// A transfer on a native channel, which has no link packets.
   case transfers

@@ -3,10 +3,10 @@ import AccessoryFormats
 
 /// A channel that applies faults to another channel.
 ///
-/// In both directions, bytes pass the faults in list order. Each fault acts only in its own directions, where `in`
-/// means what this end receives. Faults are seeded: the same faults, the same seed and the same bytes at the same times
-/// give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less, and the
-/// inner channel is not read.
+/// In both directions, bytes pass through the faults in list order. Each fault acts only in its own directions; `in` is
+/// the direction of the bytes that this end receives. The same faults, the same seed and the same bytes at the same
+/// times give the same result. The number of bytes that faults hold is limited: at the limit, `send` accepts fewer
+/// bytes, and the inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
@@ -14,13 +14,13 @@ import AccessoryFormats
 /// ```
 ///
 /// A clean close, in either direction, waits until the bytes before it have been delivered. If the cable is lost, bytes
-/// in transit are lost too. A channel that its owner has closed gives up if the inner channel accepts nothing for
-/// ``closingTime``.
+/// in transit are lost too. A channel that its owner has closed ends without sending the rest if the inner channel
+/// accepts nothing for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
     case open(any ChannelHandler)
-    /// The owner has closed the channel, but accepted bytes are still being sent.
+    /// The owner has closed the channel, which is still sending accepted bytes.
     case closing
     case over
   }
@@ -34,22 +34,21 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
-  // Overlapping access is not checked, because every chunk causes several accesses. These properties are only read and
+  // Exclusivity is not checked, because every chunk causes several accesses. These properties are only read and
   // assigned.
   @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
   /// Finishes a close that has stalled.
   private var closer: LoopTimer?
-  /// How the inner channel was closed, if it was closed cleanly and the bytes before the close are still in transit.
+  /// How the inner channel was closed, if the close was clean and the bytes before it are still in transit.
   @exclusivity(unchecked) private var ending: ChannelEnd?
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var isInnerPaused = false
   @exclusivity(unchecked) private var isDue = false
   @exclusivity(unchecked) private var senderWaits = false
 
-  /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` is called for
-  /// events that users should see, such as cuts and stalls. `struck` is called for each packet on which a packet fault
-  /// acts.
+  /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` receives the
+  /// events that users should see, such as cuts and stalls; `struck` receives each packet on which a packet fault acts.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -68,8 +67,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   deinit { timer.cancel() }
 
-  /// Gives each fault its own random numbers in each direction, so that appending a fault to the list does not change
-  /// how the others act.
+  /// Gives each fault separate random numbers in each direction, so that a fault appended to the list does not change
+  /// the effects of the others.
   private static func seeded(
     _ faults: [Fault], _ random: SeededRandom
   ) -> (in: [(fault: Fault, random: SeededRandom)], out: [(fault: Fault, random: SeededRandom)]) {
@@ -83,9 +82,9 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
-  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
-  /// still passes on the bytes that it holds, as slowly as before, and affects no other bytes. The times of new faults
-  /// are counted from now.
+  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault still
+  /// passes on the bytes that it holds, at its usual speed, but affects no others. New faults measure their times from
+  /// this call.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -114,7 +113,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   /// The number of bytes held by the faults and the inner channel.
   public var undelivered: Int { outbound.held + inner.undelivered }
 
-  /// Starts receiving. The faults' times are counted from now.
+  /// Starts receiving. The faults measure their times from this call.
   public func start(_ handler: any ChannelHandler) {
     switch state {
     case .made: break
@@ -126,11 +125,11 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if !isCut { outbound.start(now: loop.now) }
     inner.start(self)
     settleReading()
-    // Faults that report or send something at the start do so in a later turn of the loop.
+    // Whatever faults report or send at the start waits for a later turn of the loop.
     advanceSoon()
   }
 
-  /// Accepts as many bytes as the faults and the inner channel have room for.
+  /// Accepts as many bytes as fit into the faults and the inner channel.
   public func send(_ bytes: RawSpan) -> Int {
     guard case .open = state, outbound.cut == nil else { return 0 }
     if ending != nil {
@@ -159,7 +158,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Closes the channel. Accepted bytes are still sent, as slowly as the faults require.
+  /// Closes the channel. Accepted bytes are still sent, at the speed that the faults allow.
   public func close() {
     switch state {
     case .made:
@@ -170,7 +169,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // Only a channel that receives can notice that the peer is gone.
+      // Only a channel that is receiving can notice that the peer is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -187,7 +186,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if inbound.takeTouched() { settle() }
   }
 
-  /// Continues to send, because the inner channel has room again.
+  /// Continues sending, because the inner channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     if case .closing = state { limitClosing() }
     outbound.sinkHasRoom()
@@ -223,8 +222,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does all work that has become possible since the last call. The method is never called while another call to this
-  /// channel is running.
+  /// Does all work that has become possible since the last call; never called during another call to this channel.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()
@@ -242,7 +240,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The owner has paused reading until there is room to send, but there never will be.
+        // The owner has paused reading until there is room to send, but there will never be room.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -292,7 +290,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
-      // Only bytes that the inner channel does not accept count, because faults may hold back other bytes for longer.
+      // The time limit applies only to bytes that the inner channel does not accept; faults may hold bytes for longer.
       if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
@@ -330,7 +328,7 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
-/// A packet on which a packet fault acted: the packet was lost, duplicated, changed or delayed.
+/// A packet that a packet fault lost, duplicated, changed or delayed.
 public struct FaultStrike: Equatable, Sendable {
   /// The fault.
   public let fault: Fault
@@ -347,13 +345,13 @@ public struct FaultStrike: Equatable, Sendable {
 
 extension Cable {
   /// Returns the same cable with faults at this end. On native channels, which have no packets, each transfer counts as
-  /// a packet. Bytes and time are counted separately for each channel. A cable is always unplugged as a whole: if a
-  /// fault cuts a native channel, the main channel and all other channels end too.
+  /// a packet. Faults measure bytes and time separately on each channel, but a fault that cuts one channel unplugs the
+  /// whole cable.
   ///
   /// - Parameters:
   ///   - random: called once for each channel.
-  ///   - made: called with each channel that is created.
-  ///   - struck: called for each packet on the main channel on which a packet fault acts.
+  ///   - made: called with each new channel.
+  ///   - struck: called for each packet of the main channel that a packet fault affects.
   public func faulty(
     _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in },

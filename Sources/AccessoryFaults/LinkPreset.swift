@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// A kind of link that exists in the field, imitated by a chain of faults. For example, `--fault bluetooth` is a
-/// preset. A preset only changes the timing at any address; for real Bluetooth, use the address `bt:`.
+/// A named chain of faults that imitates a kind of link, such as `--fault bluetooth`. A preset only changes the timing,
+/// at any address; for real Bluetooth, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates were reported from the field. Delays without a report are our own choice, as noted at each preset.
+/// The rates come from field reports. Values without a report are estimates, as noted at each preset.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String
@@ -20,7 +20,7 @@ public struct LinkPreset: Equatable, Sendable {
   public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
   /// Bluetooth Classic: 7,500 bytes per second, the throughput of External Accessory reported from the field. The delay
-  /// of 10 to 25 ms, a few radio slots, is our own choice.
+  /// of 10 to 25 ms, a few radio slots, is an estimate.
   public static let bluetooth = LinkPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes/s in each direction, 10 to 25 ms delay",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
@@ -34,16 +34,16 @@ public struct LinkPreset: Equatable, Sendable {
     ])
 
   /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived; the
-  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer than without audio,
-  /// because audio occupies radio slots.
+  /// rate here is that of 6 frames, the worst case. The delay, an estimate, is longer than without audio, because audio
+  /// occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
-  /// Writes above about 2 KB become very slow. No report gives a rate for such writes, so the 2,000 bytes per second
-  /// are our own choice.
+  /// Writes above about 2 KB become very slow. No report gives a rate for such writes; 2,000 bytes per second is an
+  /// estimate.
   public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
@@ -67,7 +67,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// Parses faults. The name of a preset stands for the preset's faults, and any other text describes one fault.
+  /// Parses the name of a preset, which stands for the preset's faults, or the description of one fault.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

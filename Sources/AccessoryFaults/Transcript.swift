@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The transcript of one of a cable's channels, with one line for each packet that shows its direction:
+/// The transcript of one channel of a cable: one line for each packet, with its time and sender.
 ///
 /// ```
 /// 0.000000 A DETECT
@@ -12,8 +12,8 @@ import IAP2
 /// 01 …`.
 ///
 /// Times are measured on the loop's clock. `A` is the accessory and `D` the device. A packet is written when its last
-/// byte passes, so on a cable without delay, both ends' transcripts contain the same lines. Each attachment has its own
-/// transcript, so that its narrator knows only the sessions of the current link.
+/// byte passes, so that on a cable without delay, both ends' transcripts contain the same lines. Each attachment has
+/// its own transcript, because each link has its own sessions.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are written by default.
   public static let usualBytes = 8

@@ -4,13 +4,13 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// The demonstration that `easim demo` shows: an accessory that connects twice, and an app that handles both
-/// connections correctly.
+/// The demonstration for `easim demo`: an accessory that connects twice, and an app that handles both connections
+/// correctly.
 ///
-/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
-/// accessory is unplugged. The same object runs in real time for users and in virtual time for tests.
+/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, and verifies both echoes; then the
+/// accessory is unplugged. Users see the demonstration in real time; tests use virtual time.
 public final class Demonstration: AppHandler {
-  /// The simulated world in which the demonstration takes place.
+  /// The world of the demonstration.
   public let world: World
   /// Whether everything was as expected; nil while the demonstration is running.
   public private(set) var passed: Bool?
@@ -22,7 +22,7 @@ public final class Demonstration: AppHandler {
   private var exchange: Exchange?
   private var appearances: [Bool] = []
 
-  /// Creates a demonstration with `profile`, and with the flicker that `quirk` describes or the default flicker.
+  /// Creates a demonstration of `profile` with its flicker or, if it has none, the default flicker.
   public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
     guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
     protocolName = first.name
@@ -51,8 +51,8 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice that the session was closed, and shows readers the order of
-          // events.
+          // The delay gives the accessory time to notice the closed session, and makes the order of events clear to
+          // readers.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }
@@ -72,7 +72,7 @@ public final class Demonstration: AppHandler {
     exchange.start(on: session)
   }
 
-  /// Finishes the demonstration after the last disconnect.
+  /// Ends the demonstration after the last disconnect.
   public func accessoryDidDisconnect(_ shown: PublishedAccessory, _ app: AppView) {
     guard !shown.protocols.isEmpty else { return }
     let sawFlicker = appearances.first == false && appearances.last == true

@@ -13,7 +13,7 @@ import LinuxIO
 /// A simulated world in one process: a device, its apps, and any number of simulated accessories on cables in memory,
 /// all on one loop.
 ///
-/// On a `VirtualLoop` a world takes no real time, and the same seed gives the same run.
+/// A world on a `VirtualLoop` takes no real time, and the same seed gives the same run.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -26,11 +26,11 @@ import LinuxIO
 public final class World {
   /// A world's settings.
   public struct Settings {
-    /// How accessories authenticate: with stubs of the right sizes, or with real cryptography.
+    /// How accessories authenticate.
     public enum Authentication: Sendable {
-      /// Data of the right sizes without cryptography, for tests that are not about authentication.
+      /// Data of the right sizes without cryptography, for tests of anything but authentication.
       case stub
-      /// P-256, computed by libcrypto on both sides.
+      /// P-256, computed by libcrypto at both ends.
       case real
     }
 
@@ -51,39 +51,39 @@ public final class World {
     public var authenticationMode = AuthenticationMode.verify
     /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable; each cable that is plugged in gets new ones. Bytes pass through the faults at one end
-    /// in list order. A fault that cuts a cable unplugs it, so both ends notice.
+    /// The faults on every cable, which start anew each time a cable is plugged in. Bytes pass through the faults at
+    /// one end in list order. A fault that cuts a cable unplugs the cable at both ends.
     public var faults: [CableFault] = []
-    /// Wraps each end of each cable's main channel for observers, outside the faults and next to the protocol code.
+    /// Wraps each end of each cable's main channel, between the faults and the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
-    /// The device's settings on the wire.
+    /// The device's protocol settings.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// Whether the device begins with authentication or identification. By default the other order is never tried, so
-    /// that a run does not depend on when a cable is unplugged.
+    /// Whether the device begins with authentication or identification. By default, the device never tries the other
+    /// order, so that a run does not depend on when a cable is unplugged.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
     /// The seed for coprocessors and their certificates.
     public var seed: UInt64 = 1
-    /// The device's data for accessories, and its answers to them.
+    /// What the device tells accessories about itself, and how it answers them.
     public var deviceProfile = DeviceProfile()
     /// The artwork of the current track; nil for none.
     public var artwork: [UInt8]?
-    /// Whether every control message is reported as an event, and every undeclared one as a warning.
+    /// Whether every control message causes an event, and every undeclared message a warning.
     public var tellsMessages = false
-    /// Whether the transcript is kept; it costs time and memory.
+    /// Whether to keep the transcript, which costs time and memory.
     public var keepsTranscript = false
-    /// Whether ``World/events`` are kept; a world that runs forever keeps none.
+    /// Whether to keep ``World/events``; false for a world that runs forever.
     public var keepsEvents = true
     /// Whether a cable's faults may change while the cable is plugged in; see ``World/change(faults:of:)``.
     public var faultsMayChange = false
-    /// Called with every event as it happens, in addition to keeping the events.
+    /// Called with every event as it happens, whether or not events are kept.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// How many bytes of each payload the transcript shows.
     public var transcriptBytes = Transcript.usualBytes
-    /// Called with every line of the transcript as it is written.
+    /// Called with each new line of the transcript.
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
     public var transcriptGate: CableGate?
@@ -105,7 +105,7 @@ public final class World {
 
   private let settings: Settings
   private let log: Log
-  /// The device's authenticator, which also serves as that of accessories; nil if authentication is real.
+  /// The authenticator of the device and the accessories; nil if authentication is real.
   private let stub: StubAuthenticator?
   /// The accessories by number; numbers are never reused.
   private var accessories: [Int: Entry] = [:]
@@ -125,7 +125,7 @@ public final class World {
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property. A write calls no other code.
+    // Exclusivity is not checked, because every event writes to this property and calls no other code while writing.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -142,7 +142,7 @@ public final class World {
     }
   }
 
-  /// Creates a world that contains a device, with nothing plugged in.
+  /// Creates a world with a device and nothing plugged in.
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -162,7 +162,7 @@ public final class World {
   }
 
   /// Creates an accessory in this world, without plugging it in. `link` may change link settings that profiles do not
-  /// contain, and `behavior` replaces its behaviors with the caller's.
+  /// contain; `behavior` replaces the profile's behaviors.
   public func add(
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
@@ -174,7 +174,7 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// Creates an accessory in this world, at a port that other hosts can reach. Faults act at the accessory's end.
+  /// Creates an accessory in this world at a port for other hosts. Faults act at the accessory's end.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -190,8 +190,7 @@ public final class World {
       behavior: behavior)
   }
 
-  /// Creates an in-memory port to this world's device, for objects that plug themselves in, such as a recorded
-  /// accessory that is played back.
+  /// Creates an in-memory port to this world's device, for other kinds of accessories, such as recorded ones.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
   /// Creates a coprocessor like those in this world's accessories.
@@ -227,13 +226,12 @@ public final class World {
     }
   }
 
-  /// Returns the number by which the device's events identify an accessory in this world.
+  /// Returns the accessory's number in the device's events.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
-  /// Replaces an accessory's faults on its current and later cables; only on later cables if
-  /// ``Settings/faultsMayChange`` is false.
+  /// Replaces an accessory's faults on later cables and, if ``Settings/faultsMayChange`` is true, on current ones.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
     guard let number = number(of: accessory), var entry = accessories[number] else { return }
     entry.faults = faults
@@ -255,7 +253,7 @@ public final class World {
   }
 
   /// Unplugs an accessory's cable abruptly: bytes in transit are lost, and both ends notice immediately. If `unnoticed`
-  /// is set, the device does not notice that the cable is gone, and carries on until a request goes unanswered.
+  /// is set, the device does not notice the unplug until a request goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory can only be pulled in the world it was added to")
@@ -272,8 +270,7 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices that it was unplugged only when its channel ends. By that time, the accessory may be
-    // plugged in again.
+    // The accessory notices the unplug only when its channel ends, and may be plugged in again by that time.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
@@ -289,7 +286,7 @@ public final class World {
     accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
   }
 
-  /// Returns, for the accessory's end of each cable, the counts of the faults since that cable was plugged in.
+  /// Returns the counts of the faults at the accessory's end of each cable since that cable was plugged in.
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
@@ -298,7 +295,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything. The loop must then run briefly, so that both sides notice that their cables are unplugged.
+  /// Unplugs everything. Run the loop briefly afterwards, so that both sides notice.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")
@@ -341,7 +338,7 @@ public final class World {
         made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) },
         struck: struck(end))
     }
-    // One end's transcript is enough, because it shows the bytes that the device sends and those that it receives.
+    // The transcript of one end is enough, because it contains both directions.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(
         at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes
@@ -350,7 +347,7 @@ public final class World {
         report(line)
       }
     }
-    // An accessory at a port of its own serves a device outside this world.
+    // An accessory with its own port serves a device outside this world.
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
         cable = cable.recorded(
@@ -372,7 +369,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``; once the channel has ended, only its counts are kept.
+  /// Keeps a channel for ``faultCounts``, or only its counts once the channel has ended.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

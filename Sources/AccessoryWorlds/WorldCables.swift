@@ -28,7 +28,7 @@ public struct CableEnd: Hashable, Sendable {
   public let cable: Int
 }
 
-/// A port that leads to a device in the same process: plugging in creates an in-memory cable.
+/// A port to a device in the same process; plugging in creates an in-memory cable.
 final class LoopbackPort: Port {
   let place = "a cable in memory"
   private let loop: any EventLoop
@@ -85,7 +85,7 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugs the cable: closing the channel at the accessory's end also ends the one at the device's end.
+  /// Unplugs the cable by closing the channel at the accessory's end, which also ends the one at the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
@@ -100,7 +100,7 @@ final class LoopbackPort: Port {
   }
 }
 
-/// A port that wraps its cables, for example in faults or a transcript.
+/// A port that wraps its cables, for example to add faults or a transcript.
 public final class WrappedPort: Port {
   private let inner: any Port
   private let wrap: (Cable) -> Cable

@@ -1,18 +1,18 @@
-/// The accessory that an address selects, provided that exactly one accessory matches.
+/// The result of choosing one accessory at an address.
 public enum AccessoryChoice: Equatable, Sendable {
   case one(FoundAccessory)
   case nothing
   case several([FoundAccessory])
-  /// There are accessories, but none of them offers the protocol.
+  /// None of the accessories offers the protocol.
   case unfit([FoundAccessory])
 
   /// Chooses an accessory, considering the protocol if one is given.
   ///
-  /// An accessory that shows no protocols may be in the first half of a flicker (a quick disconnect and reconnect), so
-  /// it is chosen if no other matches better.
+  /// An accessory that shows no protocols may be in the first half of a flicker, and is therefore chosen if no
+  /// accessory offers the protocol.
   ///
-  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If so, the
-  ///   protocol is ignored, because connecting will show what the accessory offers.
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. The protocol of a
+  ///   named accessory is not checked, because the connection will show what that accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

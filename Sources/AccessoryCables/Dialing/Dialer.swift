@@ -1,11 +1,10 @@
 import AccessoryCore
 import LinuxIO
 
-/// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as the
-/// accessory appears, and again whenever the accessory returns, so the host keeps an accessory that flickers
-/// (disconnects and reconnects quickly). Each accessory has its own ``Line``.
+/// Keeps a host connected to the accessories at an address. The dialer connects to each accessory when the accessory
+/// appears, and again whenever it returns, for example after a flicker. Each accessory has its own ``Line``.
 ///
-/// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
+/// ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)`` creates dialers.
 public final class Dialer {
   /// Which accessories at an address to connect to.
   public struct Wanted {
@@ -17,8 +16,8 @@ public final class Dialer {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// Selects the first accessory that matches and can be opened. From then on, the dialer connects only to this
-    /// accessory, each time the accessory is attached.
+    /// Selects the first matching accessory that can be opened. From then on, the dialer connects to that accessory
+    /// only.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
@@ -36,7 +35,7 @@ public final class Dialer {
   private let wrap: (Cable) -> Cable
   private var ways: [String: Way] = [:]
   private var isStopped = false
-  /// The chosen accessory's identity, if only one accessory is wanted.
+  /// The identity of the chosen accessory, if only one is wanted.
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
@@ -77,22 +76,22 @@ public final class Dialer {
     try finder.start { [unowned self] change in happened(change) }
   }
 
-  /// Stops connecting. Cables that are plugged in stay open until they end on their own.
+  /// Stops connecting. Open cables stay open until they end on their own.
   public func stop() {
     isStopped = true
     finder.stop()
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt did not open a cable, or opened a cable whose accessory never became ready. nil after a
-  /// success, and after the accessory has disappeared.
+  /// Why the last attempt opened no cable, or a cable whose accessory never became ready; nil after a success and after
+  /// the accessory has disappeared.
   public var trouble: TransportError? { lastTrouble?.reason }
 
   /// Whether the link on the accessory's last cable ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why no further cable will be opened; nil if one still may be. The value is always nil if the medium reports
-  /// arrivals, because another accessory may still appear.
+  /// Why the dialer will open no more cables; nil if it still may. Always nil if the medium reports arrivals, because
+  /// another accessory may still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
@@ -117,7 +116,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // An open cable is not closed here, because it ends on its own.
+      // An open cable ends on its own.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -148,11 +147,11 @@ public final class Dialer {
     guard !isStopped, wanted.fits(way.accessory) else { return false }
     guard wanted.takesOne else { return true }
     if let taken { return taken == way.accessory.identity }
-    // Accessories are tried one at a time, so that only the first one that can be opened is used.
+    // Accessories are tried one at a time, so that only the first one that works is used.
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
-  /// Tries the accessories that were waiting while an attempt with another accessory was in progress.
+  /// Tries the accessories that waited for an attempt with another accessory to finish.
   private func dialOthers() {
     guard wanted.takesOne else { return }
     for way in ways.values.sorted(by: { $0.accessory.key < $1.accessory.key }) {
@@ -223,7 +222,7 @@ public final class Dialer {
 
 extension TransportError {
   /// Whether to report this failure to users immediately. A missing accessory is not reported, because the dialer waits
-  /// for it.
+  /// for accessories to appear.
   fileprivate var isWorthTelling: Bool {
     switch self {
     case .nobodyThere, .timedOut, .noLink, .unfinished, .left: false
@@ -232,7 +231,7 @@ extension TransportError {
   }
 }
 
-/// Takes the cables that a ``Dialer`` opens. The device role implements this protocol.
+/// Takes the cables that a ``Dialer`` opens; implemented by the device role.
 public protocol CableOwner: AnyObject {
   /// Takes over a cable, and calls `ended` once when the cable ends.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
@@ -241,14 +240,14 @@ public protocol CableOwner: AnyObject {
   func handle(_ report: DialerReport)
 }
 
-/// How a host's use of a cable ended.
+/// How a host's connection over a cable ended.
 public struct CableOutcome: Equatable, Sendable {
   /// The reason as a sentence fragment.
   public let reason: String
-  /// Whether the iAP2 link was ever established. If another host is using an accessory, the cable is closed before a
-  /// link is established.
+  /// Whether the iAP2 link was ever established. An accessory that another host is using closes the cable before there
+  /// is a link.
   public let linkWasUp: Bool
-  /// The last message of an accessory that did not become ready; nil if the accessory became ready or never had a link.
+  /// The last message of an accessory that had a link but never became ready; nil otherwise.
   public let unfinishedAt: String?
 
   /// Creates an outcome.
@@ -259,11 +258,11 @@ public struct CableOutcome: Equatable, Sendable {
   }
 }
 
-/// A dialer's report that does not concern a cable.
+/// A report from a dialer, other than a new cable.
 public enum DialerReport: Equatable, Sendable {
   /// Connecting to an accessory failed. The same error is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// Bytes left over from an earlier session were read and dropped; the value is their number.
+  /// This many bytes left over from an earlier session were read and dropped.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Decides when to connect to one known accessory, when to wait, and when to give up.
+/// Decides when to connect to an accessory, when to wait, and when to give up.
 ///
 /// ```
 ///            dial           connected            ended
@@ -12,9 +12,9 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure. Users see each attempt as an attachment at both
-/// ends, so the pauses between attempts grow. The pause is shortest after an attempt that got no answer, or after a
-/// cable whose accessory became ready.
+/// A cable whose accessory never became ready counts as a failure. Both ends show each attempt to their users as an
+/// attachment, so the pauses between such attempts grow. The pause is shortest after an attempt that got no answer, and
+/// after a cable whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
@@ -27,18 +27,18 @@ public struct Line: Equatable, Sendable {
     case waiting(until: Instant)
     /// The last cable ended, and the line connects again at this time.
     case lost(until: Instant)
-    /// The problem will not go away on its own, so the line waits for the accessory to change.
+    /// The problem is permanent, so the line waits for the accessory to change.
     case givenUp
   }
 
   /// The current state.
   public private(set) var state = State.idle
-  /// Why the last attempt opened no cable, or opened a cable whose accessory never became ready.
+  /// Why the last attempt opened no cable, or a cable whose accessory never became ready.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
 
-  /// Creates a line without any attempts so far.
+  /// Creates an idle line.
   public init(pauses: RedialPauses) {
     self.pauses = pauses
     pause = pauses.shortest
@@ -52,7 +52,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable now, because the accessory is wanted or has changed. Returns true if an attempt should start.
+  /// Requests a cable because the accessory is wanted or has changed. Returns true if an attempt should start now.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -62,7 +62,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable at the deadline. Returns true if an attempt should be started.
+  /// Requests a cable at the deadline. Returns true if an attempt should start now.
   public mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()
@@ -95,7 +95,7 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// The pause after an attempt that got no answer, or after a cable whose accessory became ready.
+  /// The pause after an attempt that got no answer, and after a cable whose accessory became ready.
   public var shortest: Duration
   /// The longest pause after cables whose accessory never became ready.
   public var longest: Duration

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects once to each of several accessories, to find out which of them answer with iAP2. A roll call is for media
-/// such as Bluetooth, which remember devices without knowing whether they are in range.
+/// Connects once to each of several accessories to find out which of them speak iAP2. Roll calls are for media such as
+/// Bluetooth, which remember devices without knowing whether they are in range.
 ///
 /// A roll call only listens, because an iAP2 accessory sends its detection sequence unprompted. Each connection is
 /// closed as soon as its result is known.
 public final class RollCall {
-  /// The accessories in the original order. If an accessory cannot be used, its `trouble` is the reason.
+  /// The accessories in the original order. The `trouble` of an accessory that cannot be used is the reason.
   public private(set) var accessories: [FoundAccessory]
   /// Whether all results are known.
   public var isOver: Bool { pending.isEmpty }
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. Each accessory that has no result yet counts as not having answered within `limit`.
+  /// Ends the roll call. Accessories without a result are recorded as not having answered within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -145,14 +145,14 @@ private final class Listener: ChannelHandler {
   }
 }
 
-/// Searches a stream for the start of iAP2: the detection sequence, or the first bytes of a packet. An accessory whose
-/// link was reset starts with a packet instead of the detection sequence.
+/// Searches a stream for the start of iAP2: the detection sequence or, from an accessory whose link was reset, the
+/// first bytes of a packet.
 struct IAP2Beginning {
   private(set) var count = 0
   private(set) var isFound = false
   /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
-  /// The last bytes that were read, because the start of iAP2 may be split between two reads.
+  /// The last bytes that were read, kept because the start of iAP2 may be split between two reads.
   private var last: [UInt8] = []
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
@@ -160,7 +160,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether so much other data has arrived that iAP2 is no longer expected.
+  /// Whether too much other data has arrived for iAP2 still to follow.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

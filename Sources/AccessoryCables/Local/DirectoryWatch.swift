@@ -2,17 +2,17 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports, in order, files that appear in or disappear from a directory. A watch covers one directory at a time.
+/// Reports files that appear in or disappear from a directory, in order. A watch covers one directory at a time.
 ///
-/// The kernel keeps events until they are read, so none is missed. If the kernel's queue overflows (at 16,384 events on
-/// most systems), the watch reports ``Event/overflow``.
+/// The kernel queues events until they are read. If the queue overflows (at 16,384 events on most systems), the watch
+/// reports ``Event/overflow``.
 public final class DirectoryWatch {
   /// A change in the directory.
   public enum Event: Equatable, Sendable {
-    /// A name appeared: a file was created, or a complete file was moved in.
+    /// A file was created, or a complete file was moved in.
     case appeared(String)
     case vanished(String)
-    /// The directory itself was removed or replaced.
+    /// The watched directory was removed or replaced.
     case lost
     /// The kernel's queue overflowed, so the directory must be read again.
     case overflow
@@ -20,9 +20,9 @@ public final class DirectoryWatch {
 
   /// Which kinds of events to report.
   public enum Interest: Sendable {
-    /// Reports complete files that are moved in, and files that are removed.
+    /// Files that are moved in or removed.
     case entries
-    /// Reports anything that is created.
+    /// Anything that is created.
     case creations
   }
 
@@ -43,7 +43,7 @@ public final class DirectoryWatch {
     }
   }
 
-  /// Watches this directory, instead of any previous one.
+  /// Watches this directory instead of any previous one.
   public func look(at path: String, for interest: Interest) throws(SystemError) {
     lookAway()
     var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
@@ -69,14 +69,14 @@ public final class DirectoryWatch {
 
   private func readEvents() {
     while source.number >= 0 {
-      // The event is copied out of the loop's buffer before the handler is called, because it may borrow that buffer.
+      // Events are copied out of the loop's buffer before the handler is called, which may borrow the buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(source.number, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
       }
       guard let events else { return }
       for (source, event) in events where event == .overflow || source == directory {
-        // The kernel has already removed its own watch.
+        // The kernel has already removed its watch.
         if event == .lost { lookAway() }
         onEvent(event)
       }

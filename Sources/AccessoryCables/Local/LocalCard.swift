@@ -3,7 +3,8 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// An attached accessory's description of itself in the local directory. Hosts can read it before claiming a cable.
+/// An attached accessory's description of itself in the local directory, which hosts can read before they claim a
+/// cable.
 ///
 /// The card is only a hint. Everything that apps see comes from the identification.
 ///
@@ -27,7 +28,7 @@ public struct LocalCard: Equatable, Sendable {
   public var protocols: [String]
   /// The process that plays the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970, precise enough to preserve the order of arrival.
+  /// When the accessory was attached, in microseconds since 1970, which is precise enough to give the order of arrival.
   public var attachedAt: Int
 
   /// Creates a card.
@@ -52,7 +53,7 @@ public struct LocalCard: Equatable, Sendable {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
 
-  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written it.
+  /// Reads a card from the local directory. Unknown keys, which a later version may have written, are ignored.
   ///
   /// - Throws: ``LocalCardError``, which names the card and its problem.
   public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
@@ -122,8 +123,8 @@ private struct CardFile: Equatable {
 }
 
 extension LocalEntry {
-  /// Writes the card to the local directory, replacing any existing one. Readers see either the old card or the new
-  /// one, never part of a card.
+  /// Writes the card to the local directory, replacing any existing one. Readers always see a complete card, old or
+  /// new.
   public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(

@@ -5,11 +5,11 @@ import LinuxIO
 /// One host's claim on one accessory's cable in the local directory. A claim is a locked file that contains the host's
 /// process ID.
 ///
-/// When the host ends, for whatever reason, the kernel releases the lock.
+/// The kernel releases the lock when the host process ends, for whatever reason.
 public final class LocalClaim {
   /// The result of a request for a cable.
   public enum Outcome {
-    /// The cable belongs to this host until the claim is released.
+    /// This host may use the cable until the claim is released.
     case granted(LocalClaim)
     /// Another host is using the cable. The value is the host's process ID, if known.
     case inUse(pid: Int32?)
@@ -36,7 +36,7 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // If the process ID cannot be written, other hosts' messages omit it; nothing else is affected.
+    // A failed write only means that other hosts' messages lack the process ID.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }
@@ -50,8 +50,8 @@ public final class LocalClaim {
 }
 
 extension LocalEntry {
-  /// Creates the file that hosts lock. An attaching accessory does this after it has created the socket and before it
-  /// writes the card.
+  /// Creates the file that hosts lock. An attaching accessory creates the socket first, then the lock file, then the
+  /// card.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }

@@ -6,8 +6,8 @@ import LinuxIO
 ///
 /// The standard local directory is `$EASIM_LOCAL`; if that is not set, `easim` in `$XDG_RUNTIME_DIR`; otherwise
 /// `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A directory that another
-/// user owns, or that the group or other users can write to, is refused, because anyone who can write there can pretend
-/// to be an accessory.
+/// user owns, or that the group or other users can write to, is refused: anyone with write access could impersonate an
+/// accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
@@ -28,8 +28,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
-  /// The local directory for an address. `local:DIR#SERIAL` contains a path; `local:` means the standard directory, for
-  /// which `path` is nil.
+  /// The local directory for an address: the path in `local:DIR#SERIAL`, or nil for `local:`, the standard directory.
   public init(_ path: String?) {
     guard let path else {
       self = .standard()
@@ -49,7 +48,7 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Rejects the former name of `EASIM_LOCAL`. If the old variable were ignored, the program would look in another
+  /// Rejects the former name of `EASIM_LOCAL`. If the old variable were ignored, the program would search another
   /// directory and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
@@ -72,8 +71,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// Returns the address of the accessory with this serial number in the directory; without a serial number, the
-  /// address of the whole directory.
+  /// Returns the address of the accessory with this serial number or, without one, the address of the whole directory.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
@@ -92,7 +90,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // In a directory that every user can write to, another user's symbolic link could point anywhere.
+    // In the temporary directory, which every user can write to, the path may be another user's symbolic link.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -107,9 +105,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Returns true if the directory is used only as a local directory: it contains no other files and is not a system
-  /// directory, so its mode may be changed. Directories directly below the root, and directories with the setgid or
-  /// sticky bit such as /tmp and /var/mail, count as system directories.
+  /// Returns true if the directory's mode may be changed, because the directory contains only files of easim and is not
+  /// a system directory. Directories directly below the root, and those with the setgid or sticky bit such as /tmp and
+  /// /var/mail, count as system directories.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
@@ -131,7 +129,8 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case oldVariable
   case notADirectory(String)
   case notOwned(String, by: UInt32)
-  /// Other users can write to the directory. easim suggests changing its mode only if it serves no other purpose.
+  /// Other users can write to the directory. easim suggests changing the mode only if the directory contains no other
+  /// files.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   case noParent(String)
   /// The path is too long for sockets in the directory.
@@ -144,7 +143,7 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
     case group = "its group"
   }
 
-  /// What is wrong with the directory, and how to fix it.
+  /// The problem with the directory, and how to fix it.
   public var description: String {
     switch self {
     case .oldVariable: "the environment variable EASIM_BENCH is now EASIM_LOCAL: set that, and unset EASIM_BENCH"

@@ -2,14 +2,14 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory in the local directory. An accessory has three files with the same short random
-/// name, and all are removed when the accessory is detached.
+/// The files of one attached accessory in the local directory: three files that share a short random name and are
+/// removed when the accessory is detached.
 ///
 /// | file | contents | |---|---| | `NAME.sock` | the cable's socket: created first, removed last | | `NAME.lock` |
 /// locked by the host that has claimed the cable | | `NAME.json` | the card, which is always complete |
 ///
-/// An attachment is alive as long as a process listens on its socket, whatever process IDs suggest. Checking the socket
-/// makes it possible to detect stale files without trusting the card.
+/// An attachment is alive as long as a process listens on its socket. Process IDs are not considered, so that stale
+/// files can be detected without trusting the card.
 ///
 /// A name consists of six characters for the accessory and a counter of its attachments: `k3x9qa-2`. Names are never
 /// reused. Files with other names are never touched.
@@ -56,8 +56,8 @@ public struct LocalEntry: Hashable, Sendable {
   /// The part of the name that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// Random characters that identify an accessory. The characters come from the system's random source, because two
-  /// processes with the same seed would otherwise choose the same name.
+  /// Random characters that identify an accessory. The system's random source makes the names of two processes differ
+  /// even if both use the same seed.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
@@ -67,7 +67,7 @@ public struct LocalEntry: Hashable, Sendable {
   /// Whether a process listens on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the accessory's files, starting with the card, so that no host finds a card without a socket.
+  /// Removes the accessory's files, card first, so that no host finds a card without a socket.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -92,15 +92,15 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // The mark (see `creatingSocket`) is checked after the files are listed and before the sockets are checked for
-    // listeners. If no socket is being created at that moment, every listed socket either already has a listener or
-    // will never have one.
+    // The mark (see `creatingSocket`) is checked after the files have been listed and before the sockets are checked
+    // for listeners. If no socket is being created at that moment, each listed socket already has a listener or will
+    // never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
       guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
-      // A process listens on the socket before it creates any other file, so an entry with another file but no listener
-      // is certainly dead.
+      // Processes listen on the socket before they create the other files, so an entry with other files but no listener
+      // is dead.
       guard found != ["sock"] || !isSocketBeingCreated else { return nil }
       entry.remove()
       return entry
@@ -110,7 +110,7 @@ extension LocalDirectory {
   /// Returns the path of the socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have a capture socket in this directory, including any that have been killed.
+  /// The processes with a capture socket in this directory, which may include killed processes.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

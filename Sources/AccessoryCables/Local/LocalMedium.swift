@@ -36,8 +36,8 @@ struct LocalMedium: Medium {
   }
 }
 
-/// Follows the cards in a local directory and claims cables. An accessory has one host at a time. Other hosts wait
-/// until that host releases its claim.
+/// Watches the cards in a local directory and claims cables. Only one host at a time can use an accessory; other hosts
+/// wait until that host releases its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
   let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))
@@ -85,7 +85,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have just been unplugged, which the watcher will report.
+        // The accessory may have just been unplugged; if so, the watcher will report the unplug.
         claim.release()
         completion(.failure(error.at(address)))
       }
@@ -94,7 +94,7 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// Describes an accessory in a local directory by its card.
+  /// Creates the description of an accessory from its card.
   public init(_ card: LocalCard, of entry: LocalEntry) {
     self.init(key: entry.name, identity: card.serial, address: entry.directory.address(of: card.serial))
     name = card.name

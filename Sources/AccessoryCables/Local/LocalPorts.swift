@@ -3,8 +3,7 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The local directory for this process's simulators. The directory is created if necessary and checked, and stale
-/// files of dead processes are removed.
+/// The local directory, for the accessories that this process simulates.
 ///
 /// ```swift
 /// let local = try LocalPorts(LocalDirectory.standard(), on: loop)
@@ -25,10 +24,10 @@ public final class LocalPorts {
   public func makePort(for profile: Profile, number: Int) -> any Port { LocalPort(directory, on: loop) }
 }
 
-/// A port in the local directory. Each attachment has a new name, which its socket, lock file and card share.
+/// A port in the local directory. Each attachment has a new name, shared by its socket, lock file and card.
 ///
-/// The socket is created first and the card last; the files are removed in reverse order. A host that reads a card
-/// therefore always finds the socket.
+/// The socket is created first and the card last; the files are removed in reverse order, so that a host that reads a
+/// card always finds the socket.
 final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
@@ -66,7 +65,7 @@ final class LocalPort: Port {
   /// Makes the accessory appear in the local directory.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // The directory is created at every attachment, because it may have been removed in the meantime.
+    // The directory may have been removed since the last attachment.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)
@@ -99,7 +98,7 @@ final class LocalPort: Port {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        // Names in a local directory are never reused, so no existing socket can be replaced.
+        // Names in a local directory are never reused, so there is no existing socket to replace.
         var options = TransportOptions()
         options.locksUnixPath = false
         let listener = try directory.creatingSocket {

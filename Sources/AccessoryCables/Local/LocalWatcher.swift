@@ -2,12 +2,11 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. The watcher reads each accessory's card
-/// without claiming one of its cables.
+/// Reports which accessories are plugged in and unplugged in a local directory. The watcher reads cards without
+/// claiming cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
-/// dies without unplugging its accessories, the watcher notices immediately that the process has ended, and removes the
-/// stale files.
+/// dies without unplugging its accessories, the watcher notices immediately and removes the stale files.
 ///
 /// ```swift
 /// let watcher = LocalWatcher(.standard(), on: loop) { change in print(change) }
@@ -24,7 +23,7 @@ public final class LocalWatcher {
   private var attached: [String: FoundAccessory] = [:]
   /// Names whose cards disappeared before they could be read.
   private var missed: Set<String> = []
-  /// Each accessory's most recent card, keyed by the part of the name that all of its attachments share.
+  /// Each accessory's most recent card, by the part of the name that all its attachments share.
   private var recentCards = RecentCards<FoundAccessory>()
   private var owners: OwnerWatch?
 
@@ -74,8 +73,8 @@ public final class LocalWatcher {
     while let watch {
       if try directory.check() {
         state = .watching
-        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and its
-        // second sighting is ignored.
+        // The watch starts before the directory is read. An accessory that arrives in between is seen twice; the second
+        // time is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -115,7 +114,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       onEvent(.warning("\(error)"))
-      // If another directory takes the place of this one, the new directory will be checked too.
+      // A directory that replaces this one will be checked, too.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
     }
@@ -141,8 +140,7 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared in the meantime are not
-  /// reported.
+  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared since then are not reported.
   private func lookAgain() {
     onEvent(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
@@ -194,7 +192,7 @@ public final class LocalWatcher {
   }
 
   private func ownerIsGone(_ process: ProcessIdentity) {
-    // The watch then reports the removed files like any others.
+    // The watch reports the files that this call removes.
     directory.sweep()
   }
 }
@@ -206,8 +204,8 @@ extension Collection<FoundAccessory> {
 }
 
 extension LocalDirectory {
-  /// Lists the accessories that are currently plugged in, in order of arrival, and describes the cards that cannot be
-  /// used. Stale files of dead processes are removed first.
+  /// Removes stale files, then lists the accessories that are currently plugged in, in order of arrival, and the
+  /// problems of unusable cards.
   ///
   /// - Throws: An error if the local directory cannot be trusted. A directory that does not exist counts as empty.
   public func look() throws(LocalError) -> (accessories: [FoundAccessory], problems: [String]) {
@@ -227,10 +225,10 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when a process that owns a card in a local directory has ended. The kernel normally reports the end
-/// immediately; on old kernels, and for processes that are not visible from here, the watch checks once a second.
+/// Notices when a process that owns a card in a local directory ends. The kernel normally reports the end immediately;
+/// on old kernels, and for processes that are not visible to this one, the watch checks once a second.
 final class OwnerWatch {
-  /// How often to check processes for which the kernel does not report that they have ended.
+  /// How often to check processes whose end the kernel does not report.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -282,13 +280,13 @@ final class OwnerWatch {
 
 /// The last known card of each recent accessory, used when an accessory reappears too briefly for its card to be read.
 ///
-/// To limit memory, cards are kept in two halves; when the newer half is full, it replaces the older one. This keeps
-/// the cards of at least the last `room` accessories, and of at most twice as many.
+/// To limit memory, cards are kept in two halves; when the newer half is full, it replaces the older one. The halves
+/// together contain the cards of at least the last `room` accessories and at most twice as many.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores an accessory's current state. The states of at least the last `room` accessories are kept.
+  /// Stores an accessory's current state.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer

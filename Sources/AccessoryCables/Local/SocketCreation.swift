@@ -2,16 +2,15 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Runs `body`, which creates a socket in this directory, while a mark on the directory says so.
+  /// Runs `body`, which creates a socket in this directory, while a mark on the directory is set.
   ///
-  /// A socket's file exists for a moment before the process can be reached through the socket. The mark keeps
-  /// ``sweep()`` from removing the file in that moment. A file without a mark was left by a process that has ended. The
-  /// kernel removes the mark when the process ends, however it ends.
+  /// A socket's file exists for a moment before the socket accepts connections. The mark, which the kernel removes when
+  /// the process ends, keeps ``sweep()`` from removing the file in that moment.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // A file system without locks cannot hold the mark; a sweep then leaves sockets without a card alone.
+    // On a file system without locks, the mark cannot be set; sweeps there ignore sockets without a card.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }
@@ -25,8 +24,8 @@ extension LocalDirectory {
     return fcntl(folder, Self.conflictWithOpenFile, &conflict) != 0 || conflict.l_type != Int16(F_UNLCK)
   }
 
-  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`: locks that belong to an open file, not to the process, so that two
-  /// simulators in one process do not share a mark.
+  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`. These locks belong to an open file rather than to the process, so that
+  /// two simulators in one process do not share a mark.
   private static let conflictWithOpenFile: Int32 = 36
   private static let lockOfOpenFile: Int32 = 37
 }

@@ -4,7 +4,7 @@ import AccessoryFaults
 /// The observers of one owner's cables, such as captures and transcripts. Observers can be added and removed while the
 /// cables are in use.
 ///
-/// A new observer sees all later cables, and the current cables from their next byte on.
+/// A new observer sees all later cables, and the current cables from their next byte.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -13,7 +13,8 @@ import AccessoryFaults
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
-  /// Creates the observer for one channel, given the cable's number, counted from 1, and a native channel's protocol.
+  /// Creates the observer for one channel. `cable` counts from 1; `protocolName` is the protocol of a native channel,
+  /// or nil.
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []
@@ -35,7 +36,7 @@ public final class CableTaps {
     for entry in channels { entry.object?.remove(key) }
   }
 
-  /// Tells the observers that a fault at this end affected a packet on the newest cable's main channel.
+  /// Notifies the observers that a fault at this end affected a packet on the newest cable's main channel.
   public func struck(_ strike: FaultStrike, at end: Cable.End) {
     let channel = channels.last { $0.object?.isMain == true }?.object
     channel?.struck(

@@ -1,15 +1,15 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng: every byte in both directions with its time, and events as comments. In the file, each
-/// cable and each native channel is an interface, and events have a separate interface.
+/// Records cables as pcapng: every byte in both directions with its time, and events as comments. Each cable and each
+/// native channel is an interface in the file; events have a separate interface.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
 /// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
-/// Each call to `write` passes complete blocks, so the file is always readable up to the last call.
+/// Each call to `write` passes complete blocks, so that the file is readable at any time.
 public final class CaptureRecorder {
   /// Pauses the cables while the file cannot be written as fast as bytes arrive.
   public let gate: CableGate
@@ -20,14 +20,14 @@ public final class CaptureRecorder {
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
 
-  /// Creates an observer, given a cable's name and description, and a native channel's protocol.
+  /// Creates an observer for a channel of a cable; `side` is the protocol of a native channel, or nil.
   public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
   /// Starts a capture file.
   ///
   /// - Parameters:
   ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
-  ///   - comment: the file's description of itself.
+  ///   - comment: a description of the recording, stored in the file.
   ///   - gate: pauses the cables while the file cannot be written as fast as bytes arrive.
   ///   - write: receives complete blocks.
   public init(
@@ -40,7 +40,7 @@ public final class CaptureRecorder {
     let comments = comment.isEmpty ? [] : [comment]
     let begin = writer.begin(comments: comments)
     write(begin + writer.interface(named: "timeline", description: "events", .iap2))
-    // The comment is written first, because readers count times from the first packet.
+    // The comment is the first packet, because readers show times relative to the first packet.
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 

@@ -1,35 +1,34 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One direction of a channel: the faults in order, and the bytes that wait between them.
+/// One direction of a channel: the faults in order, and the bytes waiting between them.
 ///
 /// ```
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
 /// ```
 ///
 /// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
-/// chunk, the rest stays in the preceding fault. Then that fault accepts nothing, and so on back to the sender. A lane
-/// therefore never holds more bytes than its faults are allowed to.
+/// chunk, the rest stays in the preceding fault, which then accepts nothing itself, and so on back to the sender. A
+/// lane therefore never holds more bytes than its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
-  // Overlapping access is not checked, because every chunk causes several accesses. Nothing is called while one of these
-  // properties is being changed: the sink, which may call anything, gets bytes that were moved out of them.
+  // Exclusivity is not checked, because every chunk causes several accesses. No outside code runs while one of these
+  // properties is being changed: the sink gets bytes that were moved out of the properties.
   @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet. Such bytes are queued, because a channel cannot refuse
-  /// received bytes.
+  /// Received bytes for which the faults have no room yet; a channel cannot refuse received bytes.
   @exclusivity(unchecked) private var entry = ChunkQueue()
-  /// Accepts bytes, starting with the first, and returns how many it accepted. The owner sets this closure once.
+  /// Accepts bytes, starting with the first, and returns the number accepted. The owner sets this closure once.
   @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }
   @exclusivity(unchecked) private var isFinishing = false
   @exclusivity(unchecked) private var finished = 0
   @exclusivity(unchecked) private var isDiscarded = false
   /// Whether the sink accepted only part of a chunk and has not reported room since then.
   @exclusivity(unchecked) private var isSinkFull = false
-  /// The index of the fault that cut the channel, and the reason; nil if no fault has.
+  /// The index of the fault that cut the channel, and the reason; nil if the channel is uncut.
   @exclusivity(unchecked) private(set) var cut: (place: Int, why: String)?
-  /// Whether a deadline may have moved, or bytes may have been left over, since the owner last checked.
+  /// Whether, since the owner last checked, a deadline may have moved or bytes may have been left over.
   @exclusivity(unchecked) private var isTouched = false
 
   /// Whether to keep the packets that faults act on for ``takeStruck()``.
@@ -60,8 +59,7 @@ final class FaultLane {
 
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the lane will pass on nothing more. The lane is then either fully drained or permanently stuck, for
-  /// example in an endless stall.
+  /// Whether the lane is fully drained or permanently stuck, for example in an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
   var waitsForSink: Bool { isSinkFull }
@@ -98,9 +96,9 @@ final class FaultLane {
 
   // MARK: Changing the faults
 
-  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
-  /// affects no further bytes, but stays in the lane until it has passed on the bytes that it holds, as slowly as
-  /// before. The times of new faults are counted from now.
+  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault affects no
+  /// further bytes, but stays in the lane until it has passed on the bytes that it holds, at its usual speed. New
+  /// faults measure their times from this call.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -115,7 +113,7 @@ final class FaultLane {
       }
     }
     for index in goes { slots[index].end(now: now) }
-    // New faults come first. The bytes held by the existing faults are older and must not be overtaken.
+    // New faults come first, because the bytes that existing faults hold are older and must not be overtaken.
     slots = new + slots.filter { !$0.isEnded || !$0.isClear }
     for index in slots.indices { noteCut(index) }
     isTouched = true
@@ -137,7 +135,7 @@ final class FaultLane {
     isSinkFull = false
   }
 
-  /// Accepts as many bytes as there is room for, and returns how many were accepted.
+  /// Accepts as many bytes as fit, and returns their number.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -161,7 +159,7 @@ final class FaultLane {
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
     // After a cut, bytes are accepted and dropped.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // An idle fault costs only this check.
+    // This check is the only cost of an idle fault.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -176,8 +174,7 @@ final class FaultLane {
     case .whole:
       let taken = push(chunk, to: index + 1, now)
       if taken < count, !isDiscarded {
-        // The fault had no pending output before this chunk, so the chunk has passed the fault and must not do so
-        // again.
+        // The fault has already processed this chunk, so the rest of the chunk is stored as the fault's output.
         slots[index].step.output.append(chunk.extracting(taken..<count))
         isTouched = true
       }
@@ -195,7 +192,7 @@ final class FaultLane {
 
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
-    // The output is moved out of its property during the call, because the sink may call back and even end this lane.
+    // The output is moved out of its property because the sink may call this lane, and even end it.
     var lent = ChunkQueue()
     swap(&lent, &slots[index].step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
@@ -205,11 +202,11 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does everything that is due, and passes on as many bytes as possible.
+  /// Does everything that is due and passes on as many bytes as possible.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // The loop begins with the last fault, so that each earlier fault can use the room that a later one has made.
+    // Starts with the last fault, so that earlier faults can use the room that later ones make.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -229,7 +226,7 @@ final class FaultLane {
     advance(now: now)
   }
 
-  /// Finishes the faults one after another, each once the preceding ones have drained.
+  /// Finishes the faults in order, each after the preceding ones have drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)

@@ -1,18 +1,17 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: the fault's stage, the output that has not been accepted yet, and the time window in which it
-/// acts.
+/// One fault in a lane: its stage, the output not yet accepted, and the time window in which the fault acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
 /// Outside its window, a stage is called only if it still holds bytes that later bytes must not overtake. If the stage
-/// will pass on the held bytes without further input, later bytes wait in the slot; otherwise a stage on a line that is
-/// always busy would always hold something, and its window would never close.
+/// will pass on the held bytes without further input, later bytes wait in the slot. Otherwise, a stage on a busy line
+/// would always hold bytes, and its window would never close.
 ///
-/// The type is a class because it is large and used several times for every chunk. Only the slot's lane uses the slot.
+/// A slot is a class because it is large and used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
@@ -21,17 +20,17 @@ final class FaultSlot {
   }
 
   let fault: Fault
-  // Overlapping access is not checked, because every chunk causes several accesses. A stage gets the step as an argument
-  // and calls nothing else, and the lane moves the output out of the step before it passes the output on.
+  // Exclusivity is not checked, because every chunk causes several accesses. A stage gets the step as an argument and
+  // calls nothing else; the lane moves the output out of the step before passing it on.
   @exclusivity(unchecked) var step: FaultStep
   @exclusivity(unchecked) private var stage: any FaultStage
   @exclusivity(unchecked) private var window = Window.closed
   @exclusivity(unchecked) private var isOpen = false
   @exclusivity(unchecked) private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. The stage's answer is stored, because asking the stage again
-  /// for every chunk that it ignores would cost more than all the rest.
+  /// How many bytes the stage held after its last call, cached because asking the stage for every chunk would dominate
+  /// the cost of an idle fault.
   @exclusivity(unchecked) private var inStage = 0
-  /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
+  /// Bytes that arrived after the window closed, waiting for those that the stage still holds.
   @exclusivity(unchecked) private var waiting = ChunkQueue()
   private static let mostWaiting = 65_536
 
@@ -41,16 +40,15 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether the fault currently does not affect any bytes, because its window is closed and it holds none.
+  /// Whether the fault affects no bytes at present: its window is closed, and it holds no bytes.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// Whether the fault has output that has not been accepted yet. Until that output has been accepted, the fault
-  /// accepts nothing and does nothing.
+  /// Whether the fault has output that has not been accepted yet. A blocked fault accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   var held: Int { step.output.count + inStage + waiting.count }
 
-  /// Whether the fault will not pass on anything unless more bytes arrive.
+  /// Whether the fault has nothing to pass on until more bytes arrive.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
   /// The maximum number of bytes that the fault currently accepts.
@@ -111,8 +109,8 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early. The fault still passes on the bytes that it holds, as slowly as before, and affects no other
-  /// bytes.
+  /// Ends the fault early. The fault still passes on the bytes that it holds, at its usual speed, but affects no
+  /// others.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen
@@ -136,7 +134,7 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
-      // A stage that holds bytes but has no deadline is waiting for the rest of a packet that those bytes may contain.
+      // A stage that holds bytes but has no deadline is waiting for the rest of a possible packet.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

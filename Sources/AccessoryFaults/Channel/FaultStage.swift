@@ -1,16 +1,15 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine. It is given chunks and times, and returns the bytes to pass on.
+/// One fault in one direction, as a pure state machine that receives chunks and times and returns bytes to pass on.
 ///
-/// A stage has no timer and no channel. The lane gives a stage a chunk only if all of its earlier output has been
-/// accepted, calls the stage at its deadline, and tells it when its window opens and closes.
+/// A stage has no timer and no channel. The lane calls the stage with each chunk, but only when all of the stage's
+/// earlier output has been accepted; at the stage's deadline; and when its window opens and closes.
 ///
-/// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
-/// most its capacity plus one chunk; and the stage passes on bytes in the order in which they should arrive at the
-/// other end.
+/// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; a stage holds at most
+/// its capacity plus one chunk, and passes on bytes in the order in which they should arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage will still pass on. The stream cannot end until they have been passed on.
+  /// The number of held bytes that the stage must still pass on before the stream can end.
   var held: Int { get }
 
   /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.
@@ -18,19 +17,18 @@ protocol FaultStage {
 
   var deadline: Instant? { get }
 
-  /// Opens the window, because the channel has started or the time `after` has passed.
+  /// Opens the window when the channel starts or when the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// Closes the window. Held bytes may be passed on later, when they are due. Once a stage holds no bytes, it is given
-  /// no more chunks.
+  /// Closes the window. Held bytes may be passed on later, when they are due. A stage that holds no bytes gets no more
+  /// chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// Ends the stream after the last chunk. The stage passes on bytes that it held only because it was waiting for more
-  /// bytes.
+  /// Ends the stream after the last chunk. The stage passes on bytes that were only waiting for more bytes.
   mutating func finish(_ step: inout FaultStep)
 }
 
@@ -45,15 +43,15 @@ extension FaultStage {
 }
 
 enum FaultPassage {
-  /// The chunk must be passed on unchanged. Nothing was copied, and nothing more is held.
+  /// The lane must pass on the chunk unchanged; the stage neither copied nor holds any of it.
   case whole
-  /// The stage has put everything that it does not hold back into its output.
+  /// The stage has moved all bytes that it does not hold to its output.
   case changed
 }
 
 /// The inputs and outputs of one call to a stage: the time, random numbers, and results.
 struct FaultStep {
-  /// The maximum number of bytes given to a stage at once, which bounds the stage's output.
+  /// The maximum size of a chunk, which bounds the stage's output.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
@@ -125,8 +123,8 @@ public struct FaultCount: Equatable, Sendable {
 
 /// Chunks of bytes in order, each with the time at which it becomes due.
 ///
-/// A chunk queue contains either the bytes that a fault holds back, or those that the next fault has not accepted yet.
-/// Chunks are never joined, and are split only when part of one is taken. Buffers are reused, so a queue in a steady
+/// A queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. Chunks are
+/// never joined, and are split only when part of a chunk is taken. Buffers are reused, so that a queue in a steady
 /// state allocates nothing.
 struct ChunkQueue {
   private struct Entry {
@@ -151,9 +149,9 @@ struct ChunkQueue {
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of the chunk's bytes it accepted. If
-  /// `body` does not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must
-  /// not use this queue.
+  /// Calls `body` with each chunk that is due at `now`; `body` returns how many of the chunk's bytes it accepted. If
+  /// `body` accepts only part of a chunk, the rest stays at the front and the call ends. `body` must not use this
+  /// queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

@@ -5,8 +5,8 @@ import AccessoryFormats
 
 /// A stage that holds chunks until they are due.
 ///
-/// When a stage has reached its capacity, it accepts more bytes only after half of them have been passed on, so that a
-/// waiting sender gets a useful amount of room at once.
+/// A full stage accepts more bytes only after half of the held bytes have been passed on, so that a waiting sender gets
+/// a useful amount of room at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
@@ -28,7 +28,7 @@ extension Field {
 }
 
 extension Fault {
-  /// A delay: every byte arrives later, and none overtakes another.
+  /// Delays every byte; bytes keep their order.
   public struct Latency: FaultKind {
     /// The delay of every byte.
     public var delay: Duration
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk is passed on in pieces that take about ten milliseconds each; each piece is passed on when its last byte
-    /// is due. Times are computed from the rate, not from timers, so late timers do not slow down the line.
+    /// A chunk is passed on in pieces that take about ten milliseconds each, each piece when its last byte is due.
+    /// Times are computed from the rate, so that late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -111,8 +111,8 @@ extension Fault {
     }
   }
 
-  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. Field failure W10
-  /// (large writes are slow) reports this behavior.
+  /// Single writes of more than about 2 KB become many times slower, while smaller writes stay fast (field failure
+  /// W10).
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
@@ -153,8 +153,7 @@ extension Fault {
     }
   }
 
-  /// Nothing is passed on for a while, but nothing is lost. A busy device, or a radio that is briefly out of range,
-  /// causes such a stall.
+  /// Passes on nothing for a while but loses nothing, like a busy device or a radio that is briefly out of range.
   public struct Stall: FaultKind {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
@@ -193,7 +192,7 @@ extension Fault {
     }
   }
 
-  /// A reader that reads only a little from time to time, so all buffers before it fill up.
+  /// Reads small amounts at intervals, so that all buffers before the reader fill up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512

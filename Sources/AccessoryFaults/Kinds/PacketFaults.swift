@@ -5,7 +5,7 @@ import IAP2
 // These faults act on single packets.
 
 extension Fault {
-  /// A loss: some packets never arrive.
+  /// Loses some packets.
   public struct Loss: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -21,7 +21,7 @@ extension Fault {
     }
   }
 
-  /// A duplication: some packets arrive more than once.
+  /// Delivers some packets more than once.
   public struct Duplicate: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -42,8 +42,8 @@ extension Fault {
     }
   }
 
-  /// Random bytes before a packet, as from a serial line with a bad contact. The receiver must find the packet after
-  /// them.
+  /// Inserts random bytes before packets, as on a serial line with a bad contact. Receivers must find the packet that
+  /// follows.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -65,8 +65,8 @@ extension Fault {
     }
   }
 
-  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum; in that case,
-  /// nothing on the link can notice the flip.
+  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum, which makes
+  /// the flip undetectable on the link.
   public struct Corrupt: FaultKind, PacketFault {
     /// The part of a packet in which a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
@@ -79,7 +79,7 @@ extension Fault {
     public var packets = StruckPackets()
     /// The part of the packet in which a bit is flipped.
     public var part = Part.payload
-    /// Whether the checksum is corrected after the bit flip.
+    /// Whether to correct the checksum after the bit flip.
     public var mendsSum = false
 
     /// Creates the fault with its default parameters.
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// Returns the byte to change; nil if the packet has no such byte. A checksum that will be corrected is never
-    /// changed, and neither are the first bytes, which make this a packet.
+    /// Returns the position of the byte to change; nil if there is none. Checksums to be corrected, and the first
+    /// bytes, which mark a packet, are excluded.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -123,13 +123,13 @@ extension Fault {
     }
   }
 
-  /// A reordering: some packets are overtaken by later ones.
+  /// Lets later packets overtake some packets.
   public struct Reorder: FaultKind {
     /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many packets overtake each affected packet.
     public var by = 1
-    /// How long to hold the packet while waiting for others to overtake it.
+    /// The maximum time to hold a packet until others have overtaken it.
     public var wait = Duration.milliseconds(50)
 
     /// Creates the fault with its default parameters.
@@ -173,7 +173,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet released because the time limit expired was not overtaken, so it does not count as affected.
+        // A packet released by the time limit was not overtaken and does not count as affected.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

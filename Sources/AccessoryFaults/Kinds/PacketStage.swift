@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What a packet fault does to the packets selected for it.
+/// A fault that acts on selected packets.
 protocol PacketFault {
   var packets: StruckPackets { get }
 
@@ -15,7 +15,7 @@ protocol PacketFault {
   /// When to call ``release(all:_:)`` even if no packet arrives.
   var deadline: Instant? { get }
 
-  /// Handles a packet, and replaces it with whatever it passes on. `isStruck` is true if the packet was selected.
+  /// Handles a packet and passes on its replacement, if any. `isStruck` is true if the packet was selected.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
   /// Passes on the held packets that are due, or all held packets if `all` is set.
@@ -33,11 +33,9 @@ extension FaultKind where Self: PacketFault {
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 
-/// The stage for packet faults. The stage finds the packets, selects some of them at random, and passes these to the
-/// fault.
+/// The stage for packet faults, which finds the packets, selects some of them at random, and passes these to the fault.
 ///
-/// The fault's type is not a generic parameter, because unspecialized generic code would look up type metadata for each
-/// packet.
+/// The fault is an existential, because unspecialized generic code would look up type metadata for each packet.
 struct PacketStage: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection
@@ -88,14 +86,14 @@ struct PacketSelection {
     return true
   }
 
-  /// Passes a selected packet to the fault. The packet is replaced by whatever bytes the fault passes on.
+  /// Passes a selected packet to the fault, which replaces it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
     if isStruck { step.strike(packet) }
     effect.act(packet, header, isStruck: isStruck, &step)
   }
 }
 
-/// Which packets a fault affects: the kind of packet, the share of packets, and how many packets in a row.
+/// Which packets a fault affects: their kind, their share, and how many in a row.
 public struct StruckPackets: Equatable, Sendable {
   /// The share of packets that are affected.
   public var chance = Chance.percent(1)
@@ -118,7 +116,7 @@ public struct StruckPackets: Equatable, Sendable {
 public enum PacketKind: String, CaseIterable, Sendable {
   /// Every packet, including detection sequences and other iAP1 frames.
   case any
-  /// Packets that carry bytes of a session.
+  /// Packets with session data.
   case data
   /// Acknowledgements without data.
   case ack
@@ -135,7 +133,7 @@ public enum PacketKind: String, CaseIterable, Sendable {
   }
 }
 
-/// Finds the packets in a stream for the faults that act on packets, and holds back bytes that may become a packet.
+/// Finds the packets in a stream for packet faults, and holds back bytes that may be the beginning of a packet.
 ///
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
@@ -154,11 +152,10 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// The number of bytes held back until it is clear whether they form a packet.
+  /// The number of bytes held back because they may be the beginning of a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` where a packet ends. No bytes are held back. Do not mix calls to this
-  /// method and to ``cut``.
+  /// Calls `body` with each position in `bytes` where a packet ends. Do not mix calls to this method and to ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0

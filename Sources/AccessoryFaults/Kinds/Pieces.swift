@@ -5,7 +5,7 @@ import IAP2
 // These faults move the boundaries of chunks, end the stream, or add bytes at the beginning.
 
 extension Fault {
-  /// Splits chunks at random positions, which breaks readers that assume one message per read.
+  /// Splits chunks at random positions, to break readers that assume one message per read.
   public struct Split: FaultKind {
     /// The maximum size of a piece in bytes.
     public var size = 7
@@ -99,15 +99,14 @@ extension Fault {
     }
   }
 
-  /// Unplugs the cable, either immediately or once a number of bytes or packets has passed in one direction since the
-  /// fault began.
+  /// Unplugs the cable immediately, or after a number of bytes or packets in one direction since the fault began.
   public struct Cut: FaultKind {
     /// The number of bytes in one direction after which the cable is cut; 0 means no limit.
     public var bytes: Int
     /// The number of packets in one direction after which the cable is cut; 0 means no limit.
     public var packets: Int
 
-    /// Creates a cut that happens after a number of bytes or packets, or immediately if neither is given.
+    /// Creates a cut after a number of bytes or packets or, if neither is given, an immediate cut.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record(
@@ -148,7 +147,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Returns where the last allowed packet ends in this chunk; nil if more packets may pass.
+      /// Returns the position in this chunk where the last allowed packet ends; nil if more packets may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -169,7 +168,8 @@ extension Fault {
     }
   }
 
-  /// One direction works, while the other accepts everything and delivers nothing, which only a timeout can detect.
+  /// Accepts but does not deliver the bytes of one direction, while the other direction works. Only a timeout can
+  /// detect this fault.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
     public init() {}
@@ -193,8 +193,7 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes from an earlier session, which the next handshake reads first. Field failure W17
-  /// (bytes of an earlier session) reports this behavior.
+  /// The endpoint still holds bytes from an earlier session, which precede the next handshake (field failure W17).
   public struct Stale: FaultKind {
     /// What the stale bytes consist of.
     public enum Kind: String, CaseIterable, Sendable {
@@ -205,7 +204,7 @@ extension Fault {
 
     /// What the stale bytes consist of.
     public var kind = Kind.tail
-    /// The number of stale bytes; a packet is never cut short to match it.
+    /// The number of stale bytes; packets are not truncated to reach it exactly.
     public var bytes = 64
 
     /// Creates the fault with its default parameters.
@@ -248,7 +247,7 @@ extension Fault {
         }
       }
 
-      /// Returns a data packet that might remain in a buffer: valid on its own, but not part of any current link.
+      /// Returns a data packet that might remain in a buffer: valid, but not part of the current link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(

@@ -10,12 +10,12 @@ package struct ActionKind: Sendable {
     case plans
   }
 
-  /// The control protocol's method for this action on an accessory or an app; nil if there is no such method, or if it
-  /// needs more parameters.
+  /// The control protocol's method for this action on an accessory or an app; nil if the method needs more parameters
+  /// or does not exist.
   package let method: String?
   /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
-  /// Returns the action on the named accessory or app, with defaults for the action's other keys.
+  /// Creates the action on an accessory or app, given its name, with defaults for the other keys.
   package let action: @Sendable (_ of: String) -> WorldAction
   let tools: [Tool]
   let kind: Kind<WorldAction>
@@ -64,7 +64,7 @@ extension WorldAction {
     OneOfSide("otherApp", "what happens to another app, which is not running at the start"),
   ]
 
-  /// Whether the action applies to accessories that are plugged in, or to those that are not; nil means both.
+  /// Whether the accessory must be plugged in (true) or unplugged (false) for the action; nil for either.
   package var needsPlug: Bool? {
     switch self {
     case .accessory(let action, _): action.needsPlug
@@ -73,7 +73,7 @@ extension WorldAction {
     }
   }
 
-  /// The accessory or app that the action affects; nil if it affects neither.
+  /// The name of the accessory or app that the action affects, if any.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -84,7 +84,7 @@ extension WorldAction {
   }
 }
 
-/// The keys that actions can have; each action has some of them.
+/// All keys that actions can have; each action uses some of them.
 struct ActionKeys: Equatable, Sendable {
   var of: String?
   var sessions: AppAction.Sessions?
@@ -115,7 +115,7 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// Creates rows; `names` contains the accessories and apps that actions may affect.
+  /// Creates a maker of rows; `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
   func callAsFunction(
@@ -137,7 +137,7 @@ struct ActionRows {
     let record = Record(name, summary, ActionKeys()) {
       for key in keys { fields(key) }
     }.checked { given, object in
-      // An unreadable message has already been reported.
+      // If the message could not be read, the problem has already been reported.
       if given.message.send != ActionKeys().message.send { given.message.checkParameters(object) }
       guard let subjects, only == nil, object.value("of") == nil else { return }
       let choice = subjects.isEmpty ? "there is none" : subjects.map { "'\($0)'" }.joined(separator: ", ")

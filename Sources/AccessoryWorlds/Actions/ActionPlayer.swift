@@ -1,12 +1,12 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs every action; no other type implements actions.
+/// Performs all actions.
 ///
-/// The caller defines what the names in actions refer to. A process that plays only one side of a scenario has only
-/// some of the objects, and the process on the other side acts on the rest.
+/// The caller maps the names in actions to objects. A process that plays only one side of a scenario has only some of
+/// the objects; the process on the other side acts on the others.
 package struct ActionPlayer {
-  /// Returns the accessory with a name; nil if the accessory is in another process.
+  /// Returns an accessory by name; nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   /// The simulated device; nil if it is in another process.
   var device: Device?
@@ -18,7 +18,7 @@ package struct ActionPlayer {
 
   init() {}
 
-  /// Creates a player for a world. If `pull` is given, it replaces the world's own way of unplugging cables.
+  /// Creates a player for a world. `pull`, if given, replaces the world's way of unplugging cables.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,

@@ -5,18 +5,18 @@ import AccessorySimulator
 
 /// An action in a simulated world that affects an accessory, a cable, the device or an app.
 ///
-/// ``kinds(_:for:)`` is the table of actions. Scenarios, `easim soak`, the control protocol and the keys of `easim run`
-/// are derived from its rows. ``ActionPlayer`` performs all actions. To add an action, add a case, a row, and the code
-/// that performs the action.
+/// ``kinds(_:for:)`` returns the table of actions, from which scenarios, `easim soak`, the control protocol and the
+/// keys of `easim run` are derived. To add an action, add a case, a row, and the code in ``ActionPlayer`` that performs
+/// the action.
 public enum WorldAction: Equatable, Sendable {
-  /// An accessory performs an action on its own side.
+  /// An action on an accessory.
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If `unnoticed` is set, later bytes from the
   /// device are also lost.
   case pull(String, unnoticed: Bool = false)
   case faults([CableFault], of: String)
   case resetLink(String)
-  /// Sets whether the device notices when a cable is plugged in.
+  /// Whether the device notices cables that are plugged in from now on.
   case noticeCables(Bool)
   /// The device sends a control message to an accessory, or changes what its rules send.
   case deviceMessage(OutgoingMessage, to: String)
@@ -25,7 +25,7 @@ public enum WorldAction: Equatable, Sendable {
   /// Which app on the device an action affects.
   public enum Role: Equatable, Sendable {
     case tested
-    /// Another SDK in the tested app's process, which the system considers part of the same app.
+    /// Another SDK in the process of the app under test, which the system considers part of the same app.
     case sdk
     /// Another app, which is not running until it is launched.
     case other
@@ -35,23 +35,23 @@ public enum WorldAction: Equatable, Sendable {
 
 /// An action that affects an app.
 public enum AppAction: Equatable, Sendable {
-  /// The app is launched: a new process without the state of an earlier one. An app runs from the start unless its
+  /// The app is launched in a new process, without the state of any earlier one. An app runs from the start unless its
   /// first step launches it.
   case launches
   case quits
-  /// The app's process ends. The system either closes the app's sessions or leaves them open; if they stay open, the
-  /// accessory does not notice that the app has ended until the accessory is unplugged.
+  /// The app's process ends. The system closes the app's sessions or, with `leavesSessions`, leaves them open until the
+  /// accessory is unplugged.
   case ends(Ending, leavesSessions: Bool)
   case registers
   case unregisters
   case moves(AppState)
-  /// The app opens a session with this accessory, because the app's user asked for it.
+  /// The app opens a session with this accessory at its user's request.
   case opensSession(String)
   case closesSession
-  /// The app checks its list of accessories, which must contain exactly these, in publication order.
+  /// The app checks that its list of accessories contains exactly these, in publication order.
   case looks(sees: [String])
 
-  /// The ways in which an app's process can end involuntarily.
+  /// How an app's process ends involuntarily.
   public enum Ending: String, Equatable, Sendable {
     case kill
     case crash
@@ -69,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action, which defines the files, the method and the key that offer the action. `names`
-  /// contains the accessories and apps that an action can name.
+  /// Returns one row for each action, which determines the files, the method and the key with which users can request
+  /// the action. `names` contains the accessories and apps that actions can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -132,7 +132,7 @@ extension WorldAction {
       ]
   }
 
-  /// Returns the rows of actions on apps, which use the same words for each app.
+  /// Returns the rows of actions on apps. All roles of apps use the same words.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {

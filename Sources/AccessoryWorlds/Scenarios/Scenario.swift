@@ -4,11 +4,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// A timeline of steps that affect the accessory, the cable, the device or the app, and the events that the app must
-/// see.
+/// A timeline of steps that affect accessories, cables, the device or apps, and the events that the app must see.
 ///
-/// A scenario reproduces one failure from the field. A ``ScenarioClient`` defines the app, so the same scenario can be
-/// played both with an app that fails and with one that survives.
+/// A scenario reproduces one failure from the field. The ``ScenarioClient`` is chosen separately, so that the same
+/// scenario can be played with an app that fails and with one that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -19,7 +18,7 @@ public struct Scenario: Equatable, Sendable {
   public var naiveClient: String?
   /// The speed of the cables.
   public var speed = World.Settings.CableSpeed()
-  /// The accessories, keyed by the name that steps use for them.
+  /// The accessories.
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
@@ -31,7 +30,7 @@ public struct Scenario: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
-  /// The random seed; nil means that the player's seed is used.
+  /// The random seed; nil means the player's seed.
   public var seed: UInt64?
   /// The app's declarations, and how the system treats the app.
   public var app = AppSettings()
@@ -41,7 +40,7 @@ public struct Scenario: Equatable, Sendable {
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
-  /// How long the world continues after the last step; the world stops earlier if nothing more can happen.
+  /// How long the world runs after the last step; the world stops earlier if nothing more can happen.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
@@ -53,7 +52,7 @@ public struct Scenario: Equatable, Sendable {
   public struct About: Equatable, Sendable {
     /// The file's name without its extension.
     public var name = ""
-    /// One sentence about what the scenario reproduces.
+    /// A sentence about the failure that the scenario reproduces.
     public var summary = ""
     /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
@@ -61,7 +60,7 @@ public struct Scenario: Equatable, Sendable {
     public var source = ""
     /// The failure and the affected product.
     public var story = ""
-    /// Advice on how an app survives the scenario.
+    /// How an app survives the scenario.
     public var survival = ""
 
     /// Creates an empty description.
@@ -75,14 +74,14 @@ public struct Scenario: Equatable, Sendable {
     /// The accessory's profile.
     public var profile: Profile
 
-    /// Creates a part.
+    /// Creates an accessory for a scenario.
     public init(name: String, profile: Profile) {
       self.name = name
       self.profile = profile
     }
 
-    /// Replaces the profile, but keeps the quirks from the scenario, and the serial number by which the other side
-    /// finds the accessory.
+    /// Replaces the profile but keeps the scenario's quirks, and the serial number by which the other side finds the
+    /// accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -96,15 +95,15 @@ public struct Scenario: Equatable, Sendable {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// The names of accessories by serial number. Two accessories with the same serial number are one accessory on two
-  /// transports; apps cannot tell the two apart, so both get the name of the first one listed.
+  /// The names of accessories by serial number. Entries with the same serial number are one accessory on two
+  /// transports, which apps cannot distinguish, so both have the name of the first one listed.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A step in a scenario.
   public struct Step: Equatable, Sendable {
-    /// The step's time, counted from the start of the scenario.
+    /// The step's time, from the start of the scenario.
     public var at: Duration
     /// The action.
     public var action: WorldAction
@@ -118,8 +117,7 @@ public struct Scenario: Equatable, Sendable {
 
   /// An event that apps must see.
   public struct Expectation: Equatable, Sendable {
-    /// The event's name, as in JSON: `connect` and `disconnect` when the app is notified, `session.open`,
-    /// `session.close`.
+    /// The event's name, as in JSON: `connect`, `disconnect`, `session.open` or `session.close`.
     public var event: String
     /// The accessory; nil means any accessory.
     public var accessory: String?
@@ -148,7 +146,7 @@ extension Scenario {
   /// The events that expectations can name, which an app can see.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if an expectation can name this event: the app receives a notification, or a session begins or ends.
+  /// Returns true if expectations can name this event: a notification to the app, or the beginning or end of a session.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Compares an app's events with those that a scenario expects, and reports the first difference.
+/// A comparison of an app's events with those that a scenario expects.
 public struct ScenarioComparison: Equatable, Sendable {
   /// A difference between actual and expected events.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
     /// The difference as a sentence.
     public let description: String
-    /// The time at which the difference was noticed; nil if something is missing at the end.
+    /// The time of the difference; nil if an event is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference at expectation `index` (counted from 0); `happened`, the actual event, is nil if nothing
-    /// more happened.
+    /// Creates a difference at expectation `index`, counted from 0; `happened` is the actual event, or nil if there was
+    /// none.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
       let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
@@ -25,8 +25,8 @@ public struct ScenarioComparison: Equatable, Sendable {
     }
   }
 
-  /// How far events may deviate from a scenario's times. In virtual time, times are exact; with two processes, each
-  /// with its own clock, the tolerance allows for a busy machine.
+  /// How far events may deviate from a scenario's times. Times are exact in virtual time; two processes with separate
+  /// clocks need a tolerance for busy machines.
   public struct Tolerance: Equatable, Sendable {
     /// How early an event may be.
     public var early: Duration
@@ -35,8 +35,8 @@ public struct ScenarioComparison: Equatable, Sendable {
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. On a busy machine, the device notices the cable late and starts its clock some time
-    /// after the accessory's, so events seem early.
+    /// The tolerance for real time. Events seem early if the device, on a busy machine, notices the cable late and
+    /// therefore starts its clock after the accessory's.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
@@ -47,7 +47,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - beginning: the time at which the scenario began.
-  ///   - surprises: differences between the app's list of accessories and the steps' expectations.
+  ///   - surprises: differences between the app's list of accessories and the lists that the steps expect.
   package init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference] = [],
     tolerance: Tolerance = .none
@@ -64,7 +64,7 @@ public struct ScenarioComparison: Equatable, Sendable {
         at: event?.time)
       break
     }
-    // A missing event at the end counts as later than all events seen.
+    // An event missing at the end counts as later than all others.
     difference = ([found].compactMap(\.self) + surprises).min {
       ($0.time ?? .distantFuture) < ($1.time ?? .distantFuture)
     }

@@ -4,8 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 
-// The format of scenario files, as they are read, written, and described in the schema and in docs/scenario-files.md.
-// AccessorySoak reuses parts of the format for scenarios with `apps`.
+// The format of scenario files, from which the schema and docs/scenario-files.md are generated. AccessorySoak reuses
+// parts of the format for scenarios with `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)
@@ -73,7 +73,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file, starting with the names that it defines.
+  /// Reads the file: first the names that it defines, then the whole.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -84,7 +84,7 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario whose result depends on the events that its app sees.
+  /// Reads a scenario with an app whose events determine the result.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -131,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// Returns the format of an accessory. A profile that is written inline gets the accessory's name.
+  /// Returns the format of an accessory. An inline profile gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -171,7 +171,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // A problem without a position concerns the reference to the file, not the file's contents.
+        // Problems without a position concern the reference to the file rather than the file's contents.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -284,7 +284,7 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// Returns the format for the name of an accessory or an app; any name is accepted if the existing names are unknown.
+  /// Returns the format for the name of an accessory or an app; accepts any name if `names` is nil.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }

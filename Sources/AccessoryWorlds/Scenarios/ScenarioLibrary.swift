@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds scenarios among the shipped ones, or at a path.
+/// Finds shipped scenarios by name, and others by path.
 ///
-/// The build embeds each file in `profiles/scenarios/` as `PackageResources.NAME_json5`. A new file only needs to be
-/// added to this list; a test compares the list with the directory.
+/// The build embeds each file in `profiles/scenarios/` as `PackageResources.NAME_json5`. Add each new file to this
+/// list; a test compares the list with the directory.
 public struct ScenarioLibrary: Sendable {
   package let profiles: ProfileLibrary
 
@@ -56,7 +56,7 @@ public struct ScenarioLibrary: Sendable {
     ("wedged-by-fast-opening", PackageResources.wedged_by_fast_opening_json5),
   ]
 
-  /// Creates a library whose scenarios find their accessories in `profiles`.
+  /// Creates a library whose scenarios look up their accessories in `profiles`.
   public init(profiles: ProfileLibrary = ProfileLibrary()) {
     self.profiles = profiles
   }
@@ -64,7 +64,7 @@ public struct ScenarioLibrary: Sendable {
   /// The names of the shipped scenarios.
   public var names: [String] { Self.files.map(\.name) }
 
-  /// Returns the scenario that a reference names: a name, or a path if it contains a `/` or has an extension.
+  /// Returns the scenario with a name or a path; a reference that contains a `/` or has an extension is a path.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
     try Scenario(source(reference), profiles: profiles)
   }

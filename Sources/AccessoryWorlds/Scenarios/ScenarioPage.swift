@@ -7,12 +7,12 @@ extension Scenario {
     return about.page(commands: commands, client: client)
   }
 
-  /// How long the scenario takes when played in real time.
+  /// How long the scenario takes in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
   /// The commands that play the scenario: in virtual time, and in real time in two terminals.
   private var commands: String {
-    // The name may need quoting, because a file may have any name.
+    // A file may have any name, so the name may need quoting.
     let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
@@ -68,9 +68,9 @@ enum TextWrap {
   }
 }
 
-/// Short descriptions of the behaviors and failures that scenarios and docs/external-accessory.md refer to by number.
+/// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The description of each number that a shipped scenario reproduces; a test compares the two lists.
+  /// The descriptions by number. A test checks that they cover exactly the numbers in shipped scenarios.
   static let words: [String: String] = [
     // These are variants of the flicker.
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import LinuxIO
 
-/// Plays a scenario in a world with an app, and compares the events with the expected ones.
+/// Plays a scenario in a world with an app, and compares the app's events with the expected ones.
 ///
 /// ```swift
 /// let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: World.Settings(), on: VirtualLoop())
@@ -16,7 +16,7 @@ import LinuxIO
 public final class ScenarioPlayer {
   /// The scenario.
   public let scenario: Scenario
-  /// The simulated world in which the scenario is played.
+  /// The world in which the scenario is played.
   public let world: World
 
   private let app: ScenarioApp
@@ -30,7 +30,7 @@ public final class ScenarioPlayer {
       app.perform($0, of: $1)
     }
     if let sever {
-      // The other process performs all other actions on accessories.
+      // All other actions on accessories take place in the other process.
       actions.pull = { name, unnoticed in if unnoticed { sever(name) } }
       actions.serial = { [scenario] name in
         scenario.accessories.first { $0.name == name }?.profile.identity.serialNumber
@@ -42,8 +42,8 @@ public final class ScenarioPlayer {
     do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
   }
 
-  /// Creates a player that has not started. The scenario's settings for the device and the cable replace those in
-  /// `settings`; the faults in `settings` are added before the scenario's.
+  /// Creates a player without starting it. The scenario's settings for the device and the cable replace those in
+  /// `settings`, whose faults precede the scenario's.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
@@ -81,15 +81,14 @@ public final class ScenarioPlayer {
     timeline.start()
   }
 
-  /// Compares the events with the expected ones.
+  /// The comparison of the app's events with the expected ones.
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. The loop must then run briefly, so that both sides notice that the cables
-  /// are unplugged.
+  /// Stops the app and unplugs everything. Run the loop briefly afterwards, so that both sides notice.
   public func tearDown() {
     stop()
     world.tearDown()
@@ -103,8 +102,8 @@ public final class ScenarioPlayer {
 
 /// Runs a scenario's steps when they are due.
 ///
-/// If two processes play one side each, neither knows when the other started. Each process therefore pauses its clock
-/// at the first plug-in until the other end of the cable exists; from then on, both clocks agree.
+/// Two processes that play one side each do not know when the other one started. Each process therefore pauses its
+/// clock at the first plug-in until the other end of the cable exists; from then on, the clocks agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -120,10 +119,10 @@ package final class ScenarioTimeline {
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the clock pauses; nil if the clock never pauses, or has been resumed.
+  /// How many steps are played before the clock pauses; nil if the clock never pauses or has resumed.
   private var held: Int?
 
-  /// Creates a timeline that has not started. With `holds`, the clock pauses at the first plug-in.
+  /// Creates a timeline without starting it. With `holds`, the clock pauses at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {
@@ -141,7 +140,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// Resumes the clock, now that the other end of the cable exists. Later calls have no effect.
+  /// Resumes the clock once the other end of the cable exists. Later calls have no effect.
   func release() {
     guard let held else { return }
     self.held = nil
@@ -181,14 +180,15 @@ extension Scenario {
   }
 }
 
-/// A scenario's result: it passes if the app's events are those expected and the app has a working session at the end.
+/// A scenario's result. A scenario passes if the app's events are as expected and the app has a working session at the
+/// end.
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether the scenario passed.
   public let passed: Bool
   /// The first difference, if any, and the app's result.
   public let text: String
 
-  /// Creates the verdict on an app that has finished.
+  /// Creates the verdict from a finished scenario's comparison and client.
   public init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
     passed = comparison.difference == nil && report.isServing

@@ -3,11 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that make one mistake each, all of which were seen in the field. Each scenario names the client that it breaks.
+// Apps that each make one mistake seen in the field. Each scenario names the client that it breaks.
 
-/// A client that opens a session when an accessory connects with the client's protocol, unless the client already has
-/// one, and closes the session when that connection ends. The client never reads the list of accessories at any other
-/// time.
+/// A client that opens a session when an accessory connects with the client's protocol, unless a session is already
+/// open, and closes the session when that connection ends. The client never reads the list of accessories otherwise.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -75,15 +74,15 @@ final class ResumesTheUpload: NaiveClient {
   override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
   private var sent = 0
 
-  // The client considers the payload sent as soon as it is written, whether or not it is ever received.
+  // The client considers the payload sent once it is written, even if the payload is never received.
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) && sent < payload.count }
   override func closes(at accessory: PublishedAccessory) -> Bool { false }
   override var nextPayload: [UInt8] { Array(payload[sent...]) }
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// A client that misses accessories that were connected before its launch or are not announced, and relies on the
-/// registration of another object in its process.
+/// A client that misses accessories connected before its launch and unannounced ones, and that relies on another object
+/// in its process to register.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 
@@ -174,8 +173,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that streams do not retain. A call after the delegate was freed shows that a
-  /// real app's stream would access freed memory.
+  /// Handles a session through a delegate that streams do not retain. A call after the delegate has been freed means
+  /// that a real app's stream would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {
@@ -192,7 +191,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
 // MARK: - Clients that omit one precaution
 
-// Everything else works as in ``RobustClient``; only the behavior that the scenario tests differs.
+// These clients differ from ``RobustClient`` only in the behavior that the scenario tests.
 
 final class WaitsWithoutEnd: RobustClient {
   override class var mistake: String { "waits for a reply without a timeout" }

@@ -5,38 +5,38 @@ import AccessorySessions
 /// An app that survives every shipped scenario by following Apple's documentation:
 ///
 /// - it registers for notifications itself, even when other objects in its process have;
-/// - it reads the list of accessories at launch and when it comes to the foreground, because some connections are not
+/// - it reads the list of accessories at launch and on entering the foreground, because some connections are not
 ///   announced;
 /// - it opens a session only with an accessory whose current publication lists the client's protocol;
 /// - it identifies connections by connection ID, never by name or serial number;
-/// - when an accessory disconnects, it ends only that connection's session, and then looks for other accessories;
+/// - when an accessory disconnects, it ends only that connection's session and then looks for other accessories;
 /// - it distinguishes the end of a session from the end of a connection;
 /// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
 ///   connects;
 /// - it waits a moment before it sends, and discards bytes left over from an earlier session;
-/// - it writes small amounts, never more than the session accepts;
-/// - it numbers its requests, so that a late reply to an earlier request is not mistaken for the current one;
-/// - when a session makes no progress for a while, it checks for unannounced bytes, and then gives up on the session;
-/// - while it needs data, it sends from time to time and whenever it comes to the foreground, so that it notices a
-///   session that died silently;
+/// - it writes in small amounts, and never more than the session accepts;
+/// - it numbers its requests, so that a late reply is not mistaken for the reply to the current request;
+/// - when a session makes no progress for a while, it checks for unannounced bytes and then gives up on the session;
+/// - while it needs data, it sends at intervals and on entering the foreground, to detect a session that died silently;
 /// - it starts an interrupted upload from the beginning.
 ///
-/// Clients that each miss one of these points are in NaiveClients.swift.
+/// The clients in NaiveClients.swift each miss one of these points.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of probes planned so far; only the newest is performed.
+  /// The number of probes scheduled so far; only the last one is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
 
-  /// How long a session may make no progress before the client gives up on it.
+  /// How long a session may stall before the client gives up on it.
   var patience: Duration? { .seconds(5) }
   /// Whether the client checks for bytes that no event announced.
   var looksForBytes: Bool { true }
   var forgetsFailures: Bool { true }
-  /// The number of failed attempts or unexpected ends after which the client waits for a change before it tries again.
+  /// The number of failed attempts or unexpected ends after which the client does not try again until something
+  /// changes.
   var attemptLimit: Int { 8 }
-  /// Whether the client checks from time to time that a silent session still works.
+  /// Whether the client checks at intervals that a silent session still works.
   var probesSilentSessions: Bool { true }
   override var window: Int { 1_024 }
   override var nextPayload: [UInt8] { [UInt8(truncatingIfNeeded: requests)] + payload.dropFirst() }
@@ -62,7 +62,7 @@ public class RobustClient: ScenarioClient {
     serve(app)
   }
 
-  /// Ends the lost connection's session, and looks for other accessories.
+  /// Ends the lost connection's session and looks for other accessories.
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
@@ -91,7 +91,7 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends a probe over an idle session, and gives up on the session if there is no reply.
+  /// Sends a probe over an idle session and gives up on the session if there is no reply.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)
@@ -100,13 +100,13 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // The newest connection is used: after a transport switch, the older connection is about to end.
+    // Use the newest connection, because after a transport switch the older one is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }
   }
 
-  /// Checks regularly whether the session has made progress, until it is complete or has ended.
+  /// Checks at intervals that the exchange makes progress, until it is complete or the session has ended.
   private func watch(_ session: Session, _ patience: Duration, at before: Int? = nil, _ app: AppView) {
     later(patience, app) { [weak self] app in
       guard let self, let current, current.session === session, let reached = progress else { return }

@@ -4,12 +4,12 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario, which opens a session for one protocol, sends a payload and verifies the echo.
+/// An app in a scenario that opens a session for one protocol, sends a payload and verifies the echo.
 ///
-/// The robust client and the naive ones are subclasses that react differently to connections, disconnections and
-/// session ends. This class opens sessions and verifies echoes; ``report`` contains the result.
+/// Subclasses decide how to react to connections, disconnections and the ends of sessions. This class opens sessions
+/// and verifies echoes; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
-  /// What a client has achieved so far.
+  /// A client's results so far.
   public struct Report: Equatable, Sendable {
     /// The number of payloads whose echo was verified.
     public var verified = 0
@@ -18,7 +18,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// The client's result, worded to complete a sentence.
+    /// The results as a sentence fragment.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -48,7 +48,7 @@ public class ScenarioClient: AppHandler {
     beginning = loop.now
   }
 
-  /// What the client has achieved so far.
+  /// The client's results so far.
   public final var report: Report {
     var report = counted
     report.isServing = isServing
@@ -78,7 +78,7 @@ public class ScenarioClient: AppHandler {
   /// Does nothing when an accessory disconnects; subclasses override this method.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Called when the current session ended unexpectedly, or its echo was wrong.
+  /// Called when the current session ended unexpectedly or returned a wrong echo.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   func exchangeVerified(_ app: AppView) {}
@@ -92,10 +92,10 @@ public class ScenarioClient: AppHandler {
 
   var nextPayload: [UInt8] { payload }
 
-  /// How many bytes may be sent before their echo has come back.
+  /// How many bytes may be sent before their echo is received.
   var window: Int { .max }
 
-  /// How long the client only reads and discards bytes in a new session.
+  /// How long the client discards bytes in a new session before it sends.
   var quietTime: Duration { .zero }
 
   func begin(_ exchange: Exchange, on session: Session) {
@@ -143,7 +143,7 @@ public class ScenarioClient: AppHandler {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs `work` after a delay. If the app is suspended at that time, the work waits until the app resumes.
+  /// Runs `work` after a delay or, if the app is then suspended, when the app resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }
@@ -160,7 +160,7 @@ public class ScenarioClient: AppHandler {
   /// The progress of the current session's exchange; nil before the exchange starts and after it is complete.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
 
-  /// Reads what is available in the current session, whether or not there was an event.
+  /// Reads what is available in the current session, even without an event.
   final func lookForBytes() {
     if let exchange, let session = current?.session { exchange.sessionIsReadable(session) }
   }
@@ -179,7 +179,8 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// Reports a failed session in a later turn of the loop, because a handler must not open the next session.
+  /// Reports a failed session in a later turn of the loop, because the next session must not be opened inside a
+  /// handler.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }
@@ -197,7 +198,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the app's process, after which the client's code is no longer called.
+  /// Ends the app's process; the client's code is not called again.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -216,7 +217,7 @@ public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
-  /// Clients that make one mistake each; `mistake` completes "the client, which …".
+  /// Clients that each make one mistake; `mistake` completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
     ("\($0)", $0, $0.mistake)
   }
@@ -232,7 +233,7 @@ public enum ScenarioClients {
     TakesOneReadForAReply.self, TrustsASilentSession.self,
   ]
 
-  /// Returns the hint after "unknown client": the new name of a renamed client, a similar name, or all names.
+  /// Returns the hint to append to "unknown client": the new name of a renamed client, a similar name, or all names.
   public static func hint(forUnknown name: String) -> String {
     if name == "sound" { return ": it is now called \(robust.name)" }
     return Suggestion.hint(for: name, in: ["naive", robust.name] + naive.map(\.name))

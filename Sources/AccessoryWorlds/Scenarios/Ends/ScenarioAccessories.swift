@@ -9,8 +9,8 @@ import Certificates
 
 /// Plays a scenario's actions on accessories and cables, for a device in another process (``ScenarioDevice``).
 ///
-/// The scenario's clock pauses at the first plug-in until a device is connected. The process with the accessories also
-/// simulates the delay and the faults on the scenario's cables.
+/// The scenario's clock pauses at the first plug-in until a device connects. This process also simulates the delay and
+/// the faults on the scenario's cables.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -25,7 +25,7 @@ public final class ScenarioAccessories {
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
   private lazy var actions = {
-    // The other process performs all other actions.
+    // All other actions take place in the other process.
     var actions = ActionPlayer()
     actions.accessory = { [unowned self] in parts[$0] }
     actions.pull = { [unowned self] name, _ in pull(name) }
@@ -35,7 +35,7 @@ public final class ScenarioAccessories {
     do { try actions.perform($0) } catch { failure = failure ?? error }
   }
 
-  /// Creates accessories that are not plugged in, each at the port with the same index.
+  /// Creates the accessories, unplugged, each at the port with the same index.
   public init(
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
@@ -78,13 +78,13 @@ public final class ScenarioAccessories {
     let name = part.profile.identity.name
     report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
     port.pull()
-    // The accessory notices that it was unplugged only when its channel ends.
+    // The accessory notices the unplug only when its channel ends.
     loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
   }
 }
 
 extension World.Settings.CableSpeed {
-  /// The speed of the cables, expressed as faults for a channel that has no delay of its own.
+  /// The speed of the cables as faults, for channels without a delay of their own.
   package var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
@@ -118,8 +118,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Only the first device's cable is kept. The accessory refuses any second device, whose cable therefore never
-      // needs to be unplugged.
+      // Keep only the first device's cable, because the accessory refuses any second device.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

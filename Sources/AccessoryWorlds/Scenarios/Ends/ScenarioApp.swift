@@ -3,11 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario, which the scenario's steps launch, suspend and kill; its client handles the events. The app's
-/// notifications also appear on the timeline, attributed to the app, unless this is the scenario's other app.
+/// An app that the steps of a scenario launch, suspend and kill; its client handles the events. The notifications of
+/// the app under test also appear on the timeline.
 package final class ScenarioApp {
   private(set) var client: ScenarioClient
-  /// Differences between the app's list of accessories and the steps' expectations, in the order of the steps.
+  /// The differences between the app's list of accessories and the lists that the steps expect, in step order.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
@@ -33,7 +33,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running at first and opens a session only when a step says so.
+  /// Creates another app, which is not running at first and opens sessions only in steps.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -91,7 +91,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops the app. The app's sessions end, including those that the system left open.
+  /// Stops the app and ends its sessions, including those that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -122,7 +122,7 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// Launches the app because an accessory requested it. The request has no effect if the app is already running.
+  /// Launches the app at an accessory's request, unless the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -159,7 +159,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The handler for the app's view, a separate object because the app retains the view.
+  /// The handler for the app's view; a separate object, because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -176,12 +176,12 @@ package final class ScenarioApp {
     }
   }
 
-  /// Notifies the client. A process that has ended receives nothing, even if the system left its sessions open.
+  /// Notifies the client, unless its process has ended: the system may have left the process's sessions open.
   private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // Expectations concern only the app under test.
+    // Expectations apply only to the app under test.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -203,7 +203,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs from the start: true unless its first step launches it.
+  /// Whether the app runs from the start, because its first step does not launch it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -217,7 +217,8 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. The system treats both as one app: they share registrations and sessions.
+/// Another SDK in the app's process. To the system, the app and the SDK are one app, with shared registrations and
+/// sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
   private let loop: any EventLoop
@@ -230,7 +231,7 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Performs a step in the app that `view` belongs to; `view` is nil if the app is not running.
+  /// Performs a step for the SDK in the app of `view`, which is nil if the app is not running.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {
@@ -240,7 +241,7 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
-    // The system considers the SDK part of the app, so these actions affect it through the app.
+    // These actions affect the whole app, including the SDK, and are performed by the app.
     case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }

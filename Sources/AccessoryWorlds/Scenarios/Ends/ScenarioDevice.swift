@@ -7,14 +7,16 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// Plays a scenario's actions on the device and the app, while another process plays the accessories
-/// (``ScenarioAccessories``), and compares the app's events with the expected ones.
+/// Plays a scenario's actions on the device and the app, for accessories in another process (``ScenarioAccessories``),
+/// and compares the app's events with the expected ones.
 ///
 /// The scenario's clock pauses at the first plug-in until the device has a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
-/// try side.start { device, index in try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
+/// try side.start { device, index in
+///   try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) })
+/// }
 /// loop.run(until: { side.isOver })
 /// side.comparison.difference
 /// ```
@@ -33,11 +35,11 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The dialed accessory's index in the scenario, if each accessory has its own address.
+    /// The accessory's index in the scenario, if each accessory has its own address.
     var accessory: Int?
   }
 
-  /// Creates a device without cables, on which the scenario's app runs.
+  /// Creates a device that runs the scenario's app and has no cables yet.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
     report: @escaping (TimelineEvent) -> Void
@@ -66,12 +68,12 @@ public final class ScenarioDevice {
   /// The reason why there is no cable, if it is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// Compares the app's events with the expected ones, within the tolerance for two clocks.
+  /// The comparison of the app's events with the expected ones, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts the scenario, and keeps the device connected to each accessory through a dialer. `dial` creates the dialer
-  /// for the accessory with a given index; nil means that an earlier dialer also finds that accessory. `dial` is called
-  /// again for an accessory whose cable was unplugged unnoticed, because the old cable still counts as plugged in.
+  /// for the accessory with a given index, or returns nil if an earlier dialer also finds that accessory. `dial` is
+  /// called again after an unnoticed unplug, because the old dialer's cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     player.start()
@@ -98,7 +100,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Ends everything. The loop must then run briefly, so that the other side notices that its cables are unplugged.
+  /// Unplugs everything. Run the loop briefly afterwards, so that the other side notices.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
