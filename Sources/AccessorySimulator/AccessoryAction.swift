@@ -3,7 +3,7 @@ import IAP2
 
 /// An action on an accessory, started by a user, a program, or the accessory itself.
 ///
-/// Accessory actions are part of `WorldAction`. This lower layer defines them because scripts use them, too.
+/// `WorldAction` includes these actions, which are defined in this lower layer because scripts use them, too.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly: bytes in transit are still delivered.
@@ -43,7 +43,7 @@ public struct OutgoingMessage: Equatable, Sendable {
 }
 
 extension SimulatedAccessory {
-  /// Performs an action; throws if a port cannot be opened. `reason` is the reported reason for an unplug.
+  /// Performs an action; throws if a port cannot be opened. `reason` is reported if the action unplugs the accessory.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

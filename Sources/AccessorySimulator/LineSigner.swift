@@ -34,7 +34,7 @@ public final class LineSigner: AccessoryAuthenticator {
   /// Connects to the signer and requests the certificate. This call blocks until the answer arrives.
   ///
   /// - Parameters:
-  ///   - place: `exec:COMMAND`, a shell command, or `unix:PATH`.
+  ///   - place: `exec:COMMAND` for a shell command, or `unix:PATH` for a socket.
   ///   - allowsOtherUsers: whether the socket may belong to another user.
   /// - Throws: an error that names the signer and the problem.
   public init(_ place: String, allowsOtherUsers: Bool = false) throws(AuthenticatorError) {

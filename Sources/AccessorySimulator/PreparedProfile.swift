@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import IAP2
 
-/// A profile encoded for the wire, once rather than for each attachment.
+/// A profile encoded for the wire, to avoid encoding it again for each attachment.
 ///
 /// Accessories that are created consecutively from the same profile share the encoding, on any thread.
 final class PreparedProfile: Sendable {
@@ -14,7 +14,7 @@ final class PreparedProfile: Sendable {
   let rules: [MessageRule]
   let heardMessages: Set<MessageID>
 
-  // A quirk that the accessory does not have is nil.
+  // These quirks are nil if the accessory does not have them.
 
   let oddAuthentication: OddAuthentication?
   let oddIdentification: OddIdentification?

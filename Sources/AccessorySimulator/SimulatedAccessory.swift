@@ -46,8 +46,7 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the accessory could not be plugged in at its port's address, if its port failed before any device connected;
-  /// otherwise nil.
+  /// Why the port failed, if it failed before any device connected; otherwise nil.
   public private(set) var failure: String?
   /// How many times the accessory was plugged in, counting each connection of a flicker.
   public private(set) var plugCount = 0

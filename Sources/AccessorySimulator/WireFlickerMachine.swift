@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Decides when a simulated accessory that flickers on the wire is plugged in, and whether with its protocols.
+/// Decides when an accessory that flickers on the wire is plugged in, and whether it then offers its protocols.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`

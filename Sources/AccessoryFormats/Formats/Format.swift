@@ -1,4 +1,4 @@
-// Reexported because this module's public interface contains WireBasics' instants, hex and byte queues.
+// Reexported because instants, hex and byte queues from WireBasics appear in this module's public interface.
 @_exported import WireBasics
 
 /// Defines, in one place, how a value is written in files and on the command line.

@@ -13,7 +13,7 @@ extension RecordShape {
   }
 
   /// Returns this object's table, followed by one table for each nested object under a heading with that object's name.
-  /// `elsewhere` maps the names of objects that other documents explain to links.
+  /// `elsewhere` contains the links for objects that other documents explain, by the object's name.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)
@@ -53,7 +53,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds a section for each named shape inside this shape that does not have one yet.
+  /// Adds a section for each nested named shape that has no section yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {
@@ -75,7 +75,7 @@ extension Shape {
     }
   }
 
-  /// Returns the allowed values, as a plural for the elements of a list.
+  /// Returns the allowed values, in the plural for the elements of a list.
   fileprivate func tableText(_ elsewhere: [String: String], isPlural: Bool = false) -> String {
     func noun(_ word: String) -> String { isPlural ? "\(word)s" : word }
     func link(_ text: String, _ name: String) -> String {

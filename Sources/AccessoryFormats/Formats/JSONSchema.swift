@@ -53,8 +53,8 @@ extension RecordShape {
   private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
 }
 
-/// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have extra keys,
-/// which later versions may add.
+/// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have additional keys,
+/// so that later versions can add some.
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 

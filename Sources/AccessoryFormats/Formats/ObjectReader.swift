@@ -44,7 +44,7 @@ public struct ObjectReader {
     members = first.mapValues(\.value)
   }
 
-  /// Returns the value of a key, of any type.
+  /// Returns the value of a key; nil if the key is missing.
   public func value(_ key: String) -> JSON5Value? {
     precondition(keys.contains(key), "'\(key)' is not a key of '\(name)'")
     return members[key]

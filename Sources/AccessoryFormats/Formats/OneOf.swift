@@ -28,7 +28,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// An additional string form, besides `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// The regular expression for such strings in the schema.
+    /// The regular expression that matches strings in this form, for the schema.
     let pattern: String
     /// Converts a string to the members of an object; returns nil if the string has the usual form. The error for an
     /// invalid string explains what to write instead.
@@ -58,7 +58,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     names = self.kinds.map(\.name)
   }
 
-  /// One value of each kind, with all defaults.
+  /// One value of each kind, with default parameters.
   public let examples: [Root]
 
   /// The names of all kinds.
@@ -199,7 +199,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public let name: String
   /// A sentence that describes the kind.
   public let summary: String
-  /// A value of this kind with all defaults.
+  /// A value of this kind with default parameters.
   public let base: Root
   let fields: [FieldShape]
   private let rules: [JSON5Member]

@@ -242,7 +242,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in nil }
   }
 
-  /// Creates a key for a required number, such as the version of the format.
+  /// Creates a required key with a fixed number, such as the version of the format.
   public init(constant key: String, _ number: Int, _ summary: String) {
     self.key = key
     isRequired = true

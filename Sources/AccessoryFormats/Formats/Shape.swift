@@ -103,7 +103,7 @@ public struct FieldShape: Sendable {
   }
 }
 
-/// The shape of a value that has one of several kinds.
+/// The shape of a value of one of several kinds.
 public struct OneOfShape: Sendable {
   /// The value's name.
   public let name: String

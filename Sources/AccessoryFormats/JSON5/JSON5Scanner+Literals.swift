@@ -136,8 +136,8 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// A fast path for integers of one to eighteen digits without a leading zero, which most numbers in large files are;
-  /// returns nil for other spellings.
+  /// A fast path for the most common numbers in large files: integers of one to eighteen digits without a superfluous
+  /// zero. Returns nil for other spellings.
   private static func plainInteger(_ spelling: String) -> Int64? {
     let digits = spelling.utf8
     guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }

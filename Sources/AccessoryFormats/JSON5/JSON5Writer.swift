@@ -82,7 +82,7 @@ public struct JSON5Writer {
     text += close
   }
 
-  /// Returns the value on one line if it is flat; nil if it contains a list or object that is not empty.
+  /// Returns the value on one line if it is flat; nil if it contains a non-empty list or object.
   private func onOneLine(_ value: JSON5Value) -> String? {
     switch value.content {
     case .array(let values):

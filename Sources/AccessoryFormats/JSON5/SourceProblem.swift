@@ -1,4 +1,4 @@
-/// A position in a file, counted as in editors: lines and columns start at 1, with one column per Unicode scalar.
+/// A position in a file, as editors show it: lines and columns start at 1, with one column per Unicode scalar.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
@@ -101,7 +101,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read, which the caller quotes, so that messages need not.
+  /// Whether a single word is being read. Messages then do not quote the word, because the caller does.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.

@@ -37,8 +37,8 @@ public enum DurationText {
     return try digits.times(nanoseconds, in: text)
   }
 
-  /// Writes a duration so that ``parse(_:)`` restores it to the nanosecond: in whole hours or minutes if possible,
-  /// otherwise in seconds, milliseconds or microseconds with as many decimals as needed.
+  /// Writes a duration so that ``parse(_:)`` restores it exactly: in whole hours or minutes if possible, otherwise in
+  /// seconds, milliseconds or microseconds with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }

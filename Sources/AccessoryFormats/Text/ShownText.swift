@@ -117,8 +117,8 @@ extension StringProtocol {
   /// The text as one shell word: unchanged if it contains nothing special to the shell, otherwise quoted.
   ///
   /// Control characters and characters that change the text direction become escapes in `$'…'`, which bash, zsh and ksh
-  /// support, so that the word stays on one line and looks as the shell reads it. All other text is in plain quotes,
-  /// which every shell supports.
+  /// support, so that the word stays on one line and is displayed as the shell reads it. All other text is in plain
+  /// quotes, which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local

@@ -1,7 +1,7 @@
 import IAP2
 
-// The messages that a device sends automatically. After identification, the device sends them in the order seen in a
-// car's log; two makes of car wait for 4E0E and 4E0A before they continue.
+// The messages that a device sends automatically. The order of messages after identification is taken from a car's log;
+// cars of two makes wait for 4E0E and 4E0A before they continue.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()

@@ -66,7 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Adds a quirk, which replaces any other of the same kind: the command line can thus override the file.
+  /// Adds a quirk, which replaces any other of the same kind, so that the command line can override the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)

@@ -103,7 +103,7 @@ extension Profile {
 
 extension Profile {
   /// The control messages that an accessory declares in its identification. A device sends only messages that the
-  /// accessory declares it can receive.
+  /// accessory has declared.
   public struct Messages: Equatable, Sendable {
     /// The messages that the accessory sends: by default the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
@@ -123,8 +123,8 @@ extension Profile {
     }
   }
 
-  /// A control message, identified by its number or by its name in the message table. A value read from a file keeps
-  /// its form in the file.
+  /// A control message, identified by its number or by its name in the message table. Values read from files keep their
+  /// original form.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.

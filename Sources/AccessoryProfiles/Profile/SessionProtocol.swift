@@ -100,7 +100,7 @@ extension Profile {
 }
 
 extension Profile {
-  /// A HID function that an accessory declares. The messages StartHID and AccessoryHIDReport belong to this function.
+  /// A HID function that an accessory declares. HID functions use the messages StartHID and AccessoryHIDReport.
   public struct HID: Equatable, Sendable {
     /// The kind of HID function.
     public enum Function: String, CaseIterable, Sendable {

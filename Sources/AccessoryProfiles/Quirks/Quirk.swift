@@ -81,9 +81,9 @@ public struct OddAuthentication: Equatable, Sendable {
     case never
     case wrong
     case slow
-    /// The accessory does not answer before it is identified, like some accessories in the field.
+    /// The accessory ignores authentication requests until it is identified, like some real accessories.
     case ignoreFirst = "ignore-first"
-    /// The accessory closes the cable if it must authenticate before it is identified.
+    /// The accessory disconnects if it is asked to authenticate before it is identified.
     case hangup
   }
 

@@ -46,7 +46,7 @@ public struct SmallBuffer: Equatable, Sendable {
   /// The number of bytes processed from the buffer per second.
   public var rate: Int
 
-  /// Creates a buffer, by default of 512 bytes.
+  /// Creates a quirk; by default, the buffer holds 512 bytes.
   public init(bytes: Int = 512, rate: Int = 2_000) {
     (self.bytes, self.rate) = (bytes, rate)
   }

@@ -63,7 +63,7 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// The accessory stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// How many sessions must be opened within ``within`` to make the accessory stop working.
+  /// The number of sessions opened within ``within`` that makes the accessory stop working.
   public var opens: Int
   /// The period in which opened sessions are counted.
   public var within: Duration

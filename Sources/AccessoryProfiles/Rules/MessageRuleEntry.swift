@@ -1,7 +1,7 @@
 import AccessoryFormats
 import IAP2
 
-/// A rule from a file that states which control message is sent automatically, and when.
+/// A message rule, as written in files: which control message to send automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
   /// The message being answered; nil for a rule that applies when the accessory connects.
   public var on: MessageName?
@@ -19,7 +19,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var parameters: [Named<MessageValue>] = []
   /// Whether to send only the parameters that the received message asks for.
   public var selects = false
-  /// Whether to send the message even if the peer did not declare that it receives it.
+  /// Whether to send the message even if the peer has not declared it.
   public var ignoresDeclaration = false
 
   /// A message's name or number, written the same way in all parts of a profile.

@@ -21,7 +21,7 @@ public struct Script: Equatable, Sendable {
   public var rules: [Rule]
   /// The answer to a request that matches no rule; nil for none.
   public var otherwise: [UInt8]?
-  /// The answers that are sent for a frame with a wrong checksum.
+  /// The answers to a frame with a wrong checksum.
   public var wrongChecksum: [Answer] = []
   /// Timers, which send data without a request.
   public var timers: [Timer] = []

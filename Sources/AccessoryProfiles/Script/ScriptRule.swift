@@ -199,7 +199,7 @@ extension Script {
     public var after = Duration.zero
     /// The state that the script enters; nil if the state does not change.
     public var next: String?
-    /// A quirk that the accessory shows from then on.
+    /// A quirk that the accessory has from then on.
     public var quirk: Quirk?
     /// The reason for closing the session; nil if the session stays open.
     public var close: String?

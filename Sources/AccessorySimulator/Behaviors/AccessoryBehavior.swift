@@ -139,8 +139,7 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again while running; in this case, the work runs once more afterwards, not
-/// recursively.
+/// Runs work that may be requested again during a run; the work then runs once more afterwards instead of recursively.
 ///
 /// A session may report room during a write. A handler that responded by writing again would send the same bytes twice.
 final class OneAtATime {

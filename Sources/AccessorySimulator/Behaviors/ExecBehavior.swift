@@ -16,7 +16,7 @@ import Synchronization
 ///   periods to exit; see ``LinuxIO/ChildProcess/terminate(grace:)``.
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a few common variables, and those that the profile
 /// names.
-/// - The program is searched for next to the file that names it, and runs in that folder.
+/// - The program is looked up in the folder of the file that names it, and runs in that folder.
 /// - A session that would exceed the maximum number of running programs is closed.
 /// - A program named in a file that other users can write does not run, unless ``Profile/allowPrograms()`` was called.
 ///

@@ -83,10 +83,10 @@ public struct SourceBehavior: AccessoryBehavior {
 /// exact to within one chunk, and the average rate is exact to within one per cent after a hundred chunks.
 ///
 /// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
-/// - If a timer is late, the missed chunks are sent immediately, up to a tenth of a second's worth or one interval's,
-/// whichever is longer; any others are skipped.
-/// - **Back-pressure also skips.** If the session has no room, the current chunk is sent as soon as there is room, and
-/// the schedule restarts one interval later, so at most one chunk follows immediately.
+/// - If a timer is late, the missed chunks of up to a tenth of a second or one interval, whichever is longer, are sent
+/// immediately; any others are skipped.
+/// - Back-pressure skips chunks, too: if the session has no room, the current chunk is sent as soon as there is room,
+/// and the schedule restarts one interval later, so that at most one chunk follows immediately.
 ///
 /// The pacer is `paced` while on schedule, `held` while the session has accepted only part of a chunk, and `finished`
 /// once the total has been sent.

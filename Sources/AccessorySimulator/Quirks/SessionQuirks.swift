@@ -69,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns a quirk's random numbers, derived from the quirk's seed or, if that is 0, from the run's, which gives each
-  /// accessory different numbers.
+  /// Returns a quirk's random numbers, which are derived from the quirk's seed. If that seed is 0, the numbers are
+  /// derived from the run's seed and differ for each accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -79,7 +79,7 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. The first time does not count as a return of power.
+  /// Records that the accessory was plugged in. The first plug-in does not count as a return of power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -99,7 +99,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Counts a session that the device opens; returns the reason if the accessory will not answer it, otherwise nil.
+  /// Counts a session that the device opens; returns why the accessory will not answer the session, or nil if it will.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {

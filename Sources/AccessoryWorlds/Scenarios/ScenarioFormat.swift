@@ -4,8 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 
-// The format of scenario files, from which the schema and docs/scenario-files.md are generated. AccessorySoak reuses
-// parts of the format for scenarios with `apps`.
+// The format of scenario files, from which the schema and the tables in docs/scenario-files.md are generated.
+// AccessorySoak reuses parts of the format for scenarios with `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)

@@ -3,7 +3,7 @@ import AccessoryProfiles
 
 /// Finds the rule that answers a request: the first rule that matches in the current state.
 ///
-/// Rules for whole requests are looked up in a dictionary, so that many of them are as fast as a few.
+/// Rules for whole requests are looked up in a dictionary, so that their number does not affect the speed.
 struct RuleBook {
   /// A matching rule and, if the rule has a pattern, the ranges of the groups in the request; group 0 is the whole
   /// request.

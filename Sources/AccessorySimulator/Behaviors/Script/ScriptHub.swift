@@ -50,7 +50,7 @@ struct ScriptMemory {
   }
 
   private(set) var state: String?
-  /// How many times the scripts have entered a state, the same or another.
+  /// How many times any state was entered.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]

@@ -4,10 +4,10 @@ import AccessoryProfiles
 /// Runs a script for one session: decides how to answer bytes and timers, and when to send the answers.
 ///
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
-/// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
+/// steps, one at a time. The same bytes at the same times give the same steps, regardless of how the bytes were split.
 ///
-/// Invariants: at most one request and one full ``AnswerQueue`` are kept, whatever arrives. No bytes are read while the
-/// queue is full. A full queue refuses answers from timers and other sessions, and the machine reports each of these.
+/// Invariants: the machine never keeps more than one request and one full ``AnswerQueue``, and reads no bytes while the
+/// queue is full. A full queue refuses answers from timers and other sessions; the machine reports each refused answer.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -55,8 +55,7 @@ struct ScriptMachine {
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// Returns the next time at which something is due, or nil for none; answers do not count while the session has no
-  /// room.
+  /// Returns the next deadline, or nil for none; answers do not count while the session has no room.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
