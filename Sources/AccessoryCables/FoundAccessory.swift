@@ -3,7 +3,7 @@ import LinuxIO
 
 /// What a medium shows of an accessory before a connection is made.
 ///
-/// All of this information is only a hint; the iAP2 identification is authoritative.
+/// The medium's information is only a hint; the iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
   /// A key that is unique to one attachment of one accessory.
   public var key: String
@@ -76,7 +76,7 @@ extension Address {
     }
   }
 
-  /// Whether the address names a single accessory rather than a place for several.
+  /// Whether the address names a single accessory rather than a place where there may be several.
   public var namesOneAccessory: Bool {
     if case .local(_, serial: .some) = self { true } else { false }
   }

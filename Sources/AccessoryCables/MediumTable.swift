@@ -54,7 +54,7 @@ public struct MediumTable: Sendable {
   /// - Parameters:
   ///   - owner: takes the cables.
   ///   - wanted: the accessories at the address to connect to.
-  ///   - wrap: wraps each cable's channels in transcripts and faults.
+  ///   - wrap: adds transcripts and faults to each cable.
   /// - Throws: An error that names the address, if an accessory can never appear there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,

@@ -125,7 +125,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if !isCut { outbound.start(now: loop.now) }
     inner.start(self)
     settleReading()
-    // Whatever faults report or send at the start waits for a later turn of the loop.
+    // Reports and bytes that faults produce at the start are delivered in a later turn of the loop.
     advanceSoon()
   }
 

@@ -28,7 +28,7 @@ public final class World {
   public struct Settings {
     /// How accessories authenticate.
     public enum Authentication: Sendable {
-      /// Data of the right sizes without cryptography, for tests of anything but authentication.
+      /// Data of the right sizes without cryptography, for tests that do not concern authentication.
       case stub
       /// P-256, computed by libcrypto at both ends.
       case real
@@ -295,7 +295,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything. Run the loop briefly afterwards, so that both sides notice.
+  /// Unplugs everything. Run the loop briefly afterwards, so that both sides notice the unplug.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")

@@ -55,7 +55,7 @@ public final class Dialer {
 
   /// Creates a dialer without starting it.
   ///
-  /// - Parameter wrap: wraps each cable's channels in transcripts and faults.
+  /// - Parameter wrap: adds transcripts and faults to each cable.
   public init(
     _ finder: any AccessoryFinder, for owner: any CableOwner, on loop: any EventLoop, wanted: Wanted = .every,
     wrap: @escaping (Cable) -> Cable = { $0 }
@@ -83,8 +83,8 @@ public final class Dialer {
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt opened no cable, or a cable whose accessory never became ready; nil after a success and after
-  /// the accessory has disappeared.
+  /// Why the last attempt failed; an attempt whose accessory never became ready counts as failed. nil after a success,
+  /// and after the accessory has disappeared.
   public var trouble: TransportError? { lastTrouble?.reason }
 
   /// Whether the link on the accessory's last cable ended before the accessory was ready.

@@ -12,8 +12,8 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure. Both ends show each attempt to their users as an
-/// attachment, so the pauses between such attempts grow. The pause is shortest after an attempt that got no answer, and
+/// A cable whose accessory never became ready counts as a failure. Users at both ends see each such cable as an
+/// attachment, so the pauses between attempts grow. The pause is shortest after an attempt that got no answer, and
 /// after a cable whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
@@ -33,7 +33,7 @@ public struct Line: Equatable, Sendable {
 
   /// The current state.
   public private(set) var state = State.idle
-  /// Why the last attempt opened no cable, or a cable whose accessory never became ready.
+  /// Why the last attempt failed; an attempt whose accessory never became ready counts as failed.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration

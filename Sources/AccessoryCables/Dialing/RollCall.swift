@@ -8,7 +8,7 @@ import LinuxIO
 /// A roll call only listens, because an iAP2 accessory sends its detection sequence unprompted. Each connection is
 /// closed as soon as its result is known.
 public final class RollCall {
-  /// The accessories in the original order. The `trouble` of an accessory that cannot be used is the reason.
+  /// The accessories in the original order. The `trouble` of an unusable accessory gives the reason.
   public private(set) var accessories: [FoundAccessory]
   /// Whether all results are known.
   public var isOver: Bool { pending.isEmpty }
@@ -160,7 +160,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether too much other data has arrived for iAP2 still to follow.
+  /// Whether so much other data has arrived that iAP2 is unlikely to follow.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

@@ -10,7 +10,7 @@ extension LocalDirectory {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // On a file system without locks, the mark cannot be set; sweeps there ignore sockets without a card.
+    // On a file system without locks, the mark cannot be set; sweeps then leave sockets without a card alone.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }

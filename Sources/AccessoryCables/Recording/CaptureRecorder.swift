@@ -11,7 +11,7 @@ import AccessoryFaults
 ///
 /// Each call to `write` passes complete blocks, so that the file is readable at any time.
 public final class CaptureRecorder {
-  /// Pauses the cables while the file cannot be written as fast as bytes arrive.
+  /// Pauses the cables while bytes arrive faster than the file can be written.
   public let gate: CableGate
   /// Creates an additional observer, such as a trace, for each recorded channel.
   public var companion: Companion?
@@ -28,7 +28,7 @@ public final class CaptureRecorder {
   /// - Parameters:
   ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
   ///   - comment: a description of the recording, stored in the file.
-  ///   - gate: pauses the cables while the file cannot be written as fast as bytes arrive.
+  ///   - gate: pauses the cables while bytes arrive faster than the file can be written.
   ///   - write: receives complete blocks.
   public init(
     program: String, epoch: Int64 = 0, comment: String = "", gate: CableGate = CableGate(),

@@ -22,7 +22,7 @@ public struct PcapngWriter: Sendable {
     self.program = program
   }
 
-  /// Returns the bytes with which the file begins.
+  /// Returns the beginning of the file.
   public func begin(comments: [String] = []) -> [UInt8] {
     Self.block(0x0A0D_0D0A) { body in
       Self.put(0x1A2B_3C4D, 4, &body)

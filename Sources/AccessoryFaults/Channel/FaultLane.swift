@@ -26,7 +26,7 @@ final class FaultLane {
   @exclusivity(unchecked) private var isDiscarded = false
   /// Whether the sink accepted only part of a chunk and has not reported room since then.
   @exclusivity(unchecked) private var isSinkFull = false
-  /// The index of the fault that cut the channel, and the reason; nil if the channel is uncut.
+  /// The index of the fault that cut the channel, and the reason; nil if the channel has not been cut.
   @exclusivity(unchecked) private(set) var cut: (place: Int, why: String)?
   /// Whether, since the owner last checked, a deadline may have moved or bytes may have been left over.
   @exclusivity(unchecked) private var isTouched = false

@@ -3,8 +3,8 @@ import AccessoryFormats
 
 /// One fault in one direction, as a pure state machine that receives chunks and times and returns bytes to pass on.
 ///
-/// A stage has no timer and no channel. The lane calls the stage with each chunk, but only when all of the stage's
-/// earlier output has been accepted; at the stage's deadline; and when its window opens and closes.
+/// A stage has no timer and no channel. The lane passes a chunk to a stage only after all of the stage's earlier output
+/// has been accepted. The lane also calls the stage at its deadline, and when its window opens and closes.
 ///
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; a stage holds at most
 /// its capacity plus one chunk, and passes on bytes in the order in which they should arrive at the other end.
@@ -45,7 +45,7 @@ extension FaultStage {
 enum FaultPassage {
   /// The lane must pass on the chunk unchanged; the stage neither copied nor holds any of it.
   case whole
-  /// The stage has moved all bytes that it does not hold to its output.
+  /// All bytes that the stage does not hold are in its output.
   case changed
 }
 

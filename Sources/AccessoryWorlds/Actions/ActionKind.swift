@@ -115,7 +115,7 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// Creates a maker of rows; `names` contains the accessories and apps that actions may affect.
+  /// Prepares to create rows; `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
   func callAsFunction(

@@ -69,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action, which determines the files, the method and the key with which users can request
-  /// the action. `names` contains the accessories and apps that actions can name.
+  /// Returns one row for each action; the row defines the files, the method and the key through which the action is
+  /// available. `names` contains the accessories and apps that actions can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -132,7 +132,7 @@ extension WorldAction {
       ]
   }
 
-  /// Returns the rows of actions on apps. All roles of apps use the same words.
+  /// Returns the rows of actions on apps. The words are the same for every role.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {

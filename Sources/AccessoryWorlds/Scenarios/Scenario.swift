@@ -143,7 +143,7 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
-  /// The events that expectations can name, which an app can see.
+  /// The events that expectations can name; apps can see all of them.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
   /// Returns true if expectations can name this event: a notification to the app, or the beginning or end of a session.

@@ -70,7 +70,8 @@ enum TextWrap {
 
 /// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The descriptions by number. A test checks that they cover exactly the numbers in shipped scenarios.
+  /// The descriptions by number. A test checks that the numbers here are exactly those that shipped scenarios
+  /// reproduce.
   static let words: [String: String] = [
     // These are variants of the flicker.
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",

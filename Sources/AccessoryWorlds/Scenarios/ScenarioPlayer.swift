@@ -50,7 +50,7 @@ public final class ScenarioPlayer {
     self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
   }
 
-  /// Creates a player without accessories; `sever` disconnects those in another process.
+  /// Creates a player without accessories; `sever` disconnects accessories in another process.
   init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
     sever: ((String) -> Void)?
@@ -88,7 +88,7 @@ public final class ScenarioPlayer {
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. Run the loop briefly afterwards, so that both sides notice.
+  /// Stops the app and unplugs everything. Run the loop briefly afterwards, so that both sides notice the unplug.
   public func tearDown() {
     stop()
     world.tearDown()

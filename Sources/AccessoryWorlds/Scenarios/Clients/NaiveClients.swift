@@ -6,7 +6,7 @@ import IAP2
 // Apps that each make one mistake seen in the field. Each scenario names the client that it breaks.
 
 /// A client that opens a session when an accessory connects with the client's protocol, unless a session is already
-/// open, and closes the session when that connection ends. The client never reads the list of accessories otherwise.
+/// open, and closes the session when that connection ends. The client reads the list of accessories at no other time.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -81,8 +81,8 @@ final class ResumesTheUpload: NaiveClient {
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// A client that misses accessories connected before its launch and unannounced ones, and that relies on another object
-/// in its process to register.
+/// A client that misses accessories that are unannounced or were connected before its launch, and that relies on
+/// another object in its process to register.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 

@@ -35,7 +35,7 @@ public final class ScenarioAccessories {
     do { try actions.perform($0) } catch { failure = failure ?? error }
   }
 
-  /// Creates the accessories, unplugged, each at the port with the same index.
+  /// Creates the accessories without plugging them in; each uses the port with the same index.
   public init(
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void

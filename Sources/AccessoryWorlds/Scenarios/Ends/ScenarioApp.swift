@@ -33,7 +33,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running at first and opens sessions only in steps.
+  /// Creates another app, which is not running at first and opens a session only if a step tells it to.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -176,7 +176,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Notifies the client, unless its process has ended: the system may have left the process's sessions open.
+  /// Notifies the client. A process that has ended receives nothing, even if its sessions are still open.
   private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {

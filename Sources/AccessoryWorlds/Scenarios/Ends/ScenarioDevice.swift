@@ -100,7 +100,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Unplugs everything. Run the loop briefly afterwards, so that the other side notices.
+  /// Unplugs everything. Run the loop briefly afterwards, so that the other side notices the unplug.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
