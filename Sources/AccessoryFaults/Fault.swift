@@ -111,7 +111,6 @@ extension Fault.Effect {
   /// The directions in which a fault of this kind may act, starting with the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
-  /// What the fault does, with its parameters.
   var kind: any FaultKind {
     switch self {
     case .latency(let fault): fault

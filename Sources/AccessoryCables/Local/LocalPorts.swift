@@ -49,7 +49,6 @@ final class LocalPort: Port {
     self.loop = loop
   }
 
-  /// The address of the accessory in the local directory.
   var place: String { directory.address(of: appearance?.serial).description }
 
   /// Rewrites the card if the accessory is plugged in.
@@ -62,7 +61,6 @@ final class LocalPort: Port {
     }
   }
 
-  /// Makes the accessory appear in the local directory.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
     // The directory may have been removed since the last attachment.
@@ -79,7 +77,6 @@ final class LocalPort: Port {
     self.plugged = plugged
   }
 
-  /// Removes the accessory from the local directory.
   func close() {
     guard let plugged else { return }
     self.plugged = nil

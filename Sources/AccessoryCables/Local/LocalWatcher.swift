@@ -286,7 +286,6 @@ struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores an accessory's current state.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer

@@ -51,7 +51,6 @@ final class FaultSlot {
   /// Whether the fault has nothing to pass on until more bytes arrive.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
-  /// The maximum number of bytes that the fault currently accepts.
   var room: Int {
     if isBlocked { return 0 }
     if isRunningDry { return max(0, Self.mostWaiting - waiting.count) }

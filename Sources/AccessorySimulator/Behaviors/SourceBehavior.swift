@@ -172,7 +172,6 @@ struct SourcePacer: Equatable {
   }
 }
 
-/// Generates a source's endless bytes, in order.
 struct SourcePattern {
   private enum Maker {
     case counting(next: UInt8)
@@ -182,7 +181,6 @@ struct SourcePattern {
 
   private var maker: Maker
 
-  /// Creates the bytes of `pattern`; random bytes come from `random`.
   init(_ pattern: Behavior.Source.Pattern, random: SeededRandom) {
     switch pattern {
     case .counting: maker = .counting(next: 0)

@@ -141,7 +141,6 @@ final class SessionQuirks {
     return ReplyChunker(chunking.quirk, random)
   }
 
-  /// Whether the accessory answers nothing at all.
   var isWedged: Bool { opens?.isWedged ?? false }
 
   // MARK: Bytes

@@ -9,7 +9,6 @@ import AccessorySimulator
 /// keys of `easim run` are derived. To add an action, add a case, a row, and the code in ``ActionPlayer`` that performs
 /// the action.
 public enum WorldAction: Equatable, Sendable {
-  /// An action on an accessory.
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If `unnoticed` is set, later bytes from the
   /// device are also lost.

@@ -73,12 +73,12 @@ enum FieldNumber {
   /// The descriptions by number. A test checks that the numbers here are exactly those that shipped scenarios
   /// reproduce.
   static let words: [String: String] = [
-    // These are variants of the flicker.
+    // F: variants of the flicker
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
     "F4": "a missing connect",
     "F5": "a connect after thirty seconds", "F6": "background and foreground", "F8": "a stale accessory",
     "F9": "no reply to an early write", "F11": "the accessory closes the session",
-    // These failures were reported from the field.
+    // W: failures reported from the field
     "W1": "no protocols before authentication", "W2": "notifications coalesced during suspension",
     "W3": "two connection IDs", "W4": "unregistered by a freed object", "W5": "a connect without a notification",
     "W6": "an early write is never answered", "W7": "bytes-available fires once", "W8": "nil sessions",
@@ -94,7 +94,7 @@ enum FieldNumber {
     "W29": "an event from freed streams", "W30": "only the first transaction works",
     "W31": "an unnoticed dead session", "W32": "a small buffer that overflows", "W33": "replies in pieces",
     "W34": "only the first settings are obeyed", "W35": "a radio shared with audio",
-    // These behaviors of External Accessory are normal: notifications, suspension, sessions, streams.
+    // N, S, E, T: normal behavior of External Accessory (notifications, suspension, sessions, streams)
     "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]

@@ -13,7 +13,6 @@ struct RuleBook {
   }
 
   private let rules: [Script.Rule]
-  /// The first rule for each whole request.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
   /// For each rule, whether it applies in every state and any number of times; such rules, which are the majority, need
