@@ -25,7 +25,7 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
-    // Growing the array would copy it, and memory would briefly hold both copies.
+    // Reserving avoids growing the array, which would briefly keep two copies in memory.
     bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
@@ -97,8 +97,7 @@ package enum TextFile {
     }
   }
 
-  /// Returns the reason for not running programs named in a file that another user, apart from root, could have
-  /// written; nil if the programs may run.
+  /// Returns the reason why programs named in a file must not run; nil if they may run.
   ///
   /// As in ssh and git, the file and its folder must belong to this user or root and must not be writable by the group
   /// or by others.

@@ -18,7 +18,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs; this is configurable because public sources disagree.
+    /// What the coprocessor signs; configurable, because public sources disagree.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed

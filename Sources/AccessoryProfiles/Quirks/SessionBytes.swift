@@ -77,7 +77,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public var gap: Duration
   /// The maximum size of a piece.
   public var size: Int
-  /// The random seed; 0 means use the run's seed.
+  /// The random seed; 0 means the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk that, by default, sends each byte separately.

@@ -28,7 +28,7 @@ public struct EndedSessions: Equatable, Sendable {
   public var episode: Duration
   /// How long sessions work after an episode; zero means forever.
   public var calm: Duration
-  /// The random seed; 0 means use the run's seed.
+  /// The random seed; 0 means the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk; by default, there is one episode of two minutes.
@@ -101,7 +101,7 @@ public struct GoesSilent: Equatable, Sendable {
   public var jitter: Duration
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
-  /// The random seed; 0 means use the run's seed.
+  /// The random seed; 0 means the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk; by default, the first session works for thirty seconds, the second for three minutes, and later
@@ -137,7 +137,7 @@ public struct PhantomSession: Equatable, Sendable {
   public var ends: Duration
   /// How long the accessory must be unplugged before it forgets the session that was cut off.
   public var rest: Duration
-  /// The random seed; 0 means use the run's seed.
+  /// The random seed; 0 means the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk; by default, the accessory forgets the old session after thirty seconds without power.
