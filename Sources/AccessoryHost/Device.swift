@@ -6,8 +6,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The Apple device. Cables are plugged into the device, which identifies and authenticates the accessory at the other
-/// end of each cable, and publishes it to apps.
+/// The simulated Apple device, which identifies and authenticates the accessory at the other end of each plugged-in
+/// cable, and publishes it to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -19,18 +19,18 @@ import IAP2
 public final class Device {
   /// The settings of this device.
   public let settings: DeviceSettings
-  /// The loop on which all events happen.
+  /// The loop on which all events are handled.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The next two values are derived from the settings only once, for all cables.
+  // The following two values are derived from the settings once, for all cables.
 
   let peerSettings: DevicePeer.Settings
   let findsOrder: Bool
   let authenticator: any DeviceAuthenticator
-  /// The rules for control messages that the device sends on its own.
+  /// The rules for the control messages that the device sends unprompted.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// For each accessory, whether authentication or identification must come first, if the device has to find out.
+  /// The order of authentication and identification that works with each accessory, if the device has to find out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -68,7 +68,7 @@ public final class Device {
   /// The number of cables that are plugged in.
   public var cableCount: Int { attachments.count }
 
-  /// The counters of the links on all cables, including those of earlier cables.
+  /// The link counters of all cables, including cables that are no longer plugged in.
   public var linkCounters: LinkCounters {
     var sum = formerLinks
     for attachment in attachments { sum += attachment.linkCounters }
@@ -77,8 +77,8 @@ public final class Device {
 
   /// Plugs in a cable. The device keeps the cable until the accessory closes it or ``unplugAll(_:)`` is called. If the
   /// accessory's identification contradicts `announced`, a warning is reported. With `refusesSignatures`, the device
-  /// refuses even valid signatures. `key` distinguishes accessories at the same place. `worldNumber` is added to the
-  /// events.
+  /// refuses even valid signatures. `key` distinguishes accessories with the same address. `worldNumber` is added to
+  /// the events.
   public func plugIn(
     _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -104,9 +104,9 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices newly plugged-in cables. In the field, a real device on which accessories were
-  /// replugged quickly stopped noticing cables until it was restarted; only then did it find the accessories that were
-  /// plugged in (failure W15).
+  /// Whether the device notices newly plugged-in cables. According to a report from the field (failure W15), a real
+  /// device stopped noticing cables after accessories had been replugged quickly, and found plugged-in accessories only
+  /// after a restart.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -130,9 +130,9 @@ public final class Device {
   }
 
   /// Sends a control message to every identified accessory, or to those with the given serial number. If the device's
-  /// rules send this message, the rules' parameters are changed instead: accessories that subscribed to the message
-  /// receive it now, and other accessories receive it when they ask for it. Returns how many accessories received the
-  /// message.
+  /// rules send this message, changes the rules' parameters instead: accessories that subscribed to the message receive
+  /// it now, and other accessories receive it when they request it. Returns how many accessories received the message
+  /// now.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
@@ -153,7 +153,7 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// Returns a link's limits as text. The latest text is cached, because an accessory that reconnects has the same
+  /// Returns a link's limits as text. The latest text is cached, because an accessory usually reconnects with the same
   /// limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
@@ -182,7 +182,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Tells the apps about an action of the publication machine. `subject` describes the accessory concerned.
+  /// Notifies the apps that an accessory was published or withdrawn; `subject` describes the accessory.
   func perform(_ action: AccessoryNotice, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -220,7 +220,7 @@ extension Device: CableOwner {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// Plugs in a cable that a dialer has connected to an accessory, and returns the cable, which the caller can unplug.
+  /// Plugs in a cable that a dialer has connected to an accessory, and returns a handle for unplugging it.
   @discardableResult
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
@@ -252,7 +252,7 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event; nil if the accessory's medium has no information about it.
+  /// The accessory as the subject of an event; nil if its medium provides no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
@@ -275,7 +275,7 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
   case verify
   /// The device accepts an accessory whose certificate or signature is wrong, and only reports a warning.
   case accept
-  /// The device does not ask for authentication, like some hosts in the field.
+  /// The device does not ask for authentication, as with some hosts in the field.
   case skip
 }
 
@@ -283,14 +283,14 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
 public struct DeviceSettings {
   /// The link settings for the device's end.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may be silent before the link is up.
+  /// How long an accessory may stay silent before the link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Whether authentication or identification comes first. To publish accessories before they are ready, identification
-  /// must come first.
+  /// Whether authentication or identification comes first. Publishing accessories before they are ready requires
+  /// identification first.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
-  /// A flicker that the device causes.
+  /// The flicker that the device causes, if any.
   public var flicker: Flicker?
   /// Whether the system shows an alert if no app declares one of an accessory's protocols.
   public var alertsForMissingApps = true
@@ -298,13 +298,13 @@ public struct DeviceSettings {
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event, and every undeclared message as a warning.
   public var tellsMessages = false
-  /// Whether to warn about anything that delays or damages the traffic on a line (``LineWatch``).
+  /// Whether to warn about delayed or damaged traffic on a line (``LineWatch``).
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// What the device tells accessories about itself, and how it replies to them.
+  /// What the device reports to accessories about itself, and how it answers their messages.
   public var profile = DeviceProfile()
-  /// The time of day when the loop's clock shows zero, in seconds since 1970.
+  /// The time of day at which the loop's clock was zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?
@@ -327,16 +327,16 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device has to find out whether the accessory needs authentication or identification first.
+  /// Whether the device must find out by trial whether authentication or identification comes first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response before the order of authentication and identification is
-  /// reversed, if the reversed order has not been tried yet.
+  /// How long to wait for an accessory's first response before reversing the order of authentication and
+  /// identification, if the reverse order has not been tried yet.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 
 extension TimelineEvent.Subject {
-  /// Describes a publication as the subject of an event.
+  /// Creates the subject of an event about a publication.
   public convenience init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,

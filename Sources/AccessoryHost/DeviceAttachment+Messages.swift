@@ -2,11 +2,10 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// The messages that a device sends on its own, and how the device handles files and all messages that do not belong to
-// identification or sessions.
+// Handles files, the messages that the device sends unprompted, and other messages outside identification and sessions.
 extension DeviceAttachment {
-  /// Starts the rules that apply to this accessory, now that its identification has been accepted. These rules may send
-  /// messages immediately.
+  /// Starts the rules that apply to this accessory, once its identification has been accepted. A rule may send a
+  /// message immediately.
   func beginRules(_ identification: Identification) {
     let declared = identification.messagesReceived
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }
@@ -43,7 +42,7 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send. Returns true if the message was sent immediately.
+  /// Sends a message, or changes the rules' parameters for it. Returns true if the message was sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {
@@ -80,8 +79,8 @@ extension DeviceAttachment {
     return files
   }
 
-  /// If the accessory asks for the current track's artwork, starts the file transfer before sending the update that
-  /// refers to the file.
+  /// If the accessory asks for the current track's artwork, starts the file transfer before the update that refers to
+  /// the file is sent.
   private func offerArtwork(_ message: ControlMessage, _ player: MessagePlayer) {
     if let offered, files?.isUnderWay(offered) == true { return }
     guard let artwork = device.settings.artwork, let parameters = try? ParameterReader.read(message.body),

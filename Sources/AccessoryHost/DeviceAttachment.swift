@@ -14,14 +14,14 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Applies the device's rules; nil if none of them applies to this accessory.
+  /// Applies the device's message rules; nil if none of the rules applies to this accessory.
   var player: MessagePlayer?
   /// The file transfers on the link; nil until the first one.
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity is not checked, because every event uses these properties. Skipping the check is safe, because no other
-  // code runs while the properties are read or written.
+  // Exclusivity checks are off, because every event uses these properties. No other code runs while the properties are
+  // read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -76,8 +76,7 @@ final class DeviceAttachment: ConnectionOwner {
     }
   }
 
-  /// Schedules the next check of the line. Nothing is scheduled while the line is idle, so an idle session causes no
-  /// wake-ups.
+  /// Schedules the next check of the line, unless the line is idle, so that an idle session causes no wake-ups.
   private func watchLineSoon() {
     guard watchTimer == nil else { return }
     watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in
@@ -137,7 +136,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // If the link was restarted within a single read, the first message has already been sent on the new link.
+      // If the link restarted within a single read, the first message has already been sent on the new link.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
@@ -187,7 +186,7 @@ final class DeviceAttachment: ConnectionOwner {
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
   /// Reverses the order of authentication and identification for the next link, if the accessory did not answer the
-  /// first message and the order may change. `event` describes how the missing answer was noticed.
+  /// first message and the reverse order may be tried. `event` describes how the missing answer was noticed.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
     guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
@@ -216,7 +215,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    // The next response is preceded by another certificate, so this challenge and certificate are not needed any more.
+    // Another certificate precedes the next response, so this challenge and certificate are no longer needed.
     defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
@@ -275,7 +274,7 @@ final class DeviceAttachment: ConnectionOwner {
     for action in actions { perform(action) }
   }
 
-  /// Creates the timer when it is first needed: only a device that causes flickers needs it.
+  /// Arms the timer, and creates it first if necessary, because only a device that causes flickers needs a timer.
   private func armTimer(at deadline: Instant) {
     let timer = timer ?? device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
     self.timer = timer

@@ -1,7 +1,8 @@
 import AccessoryProfiles
 import IAP2
 
-/// Remembers, for each address, whether authentication or identification comes first, if the device has to find out.
+/// Remembers, for each address, whether authentication or identification comes first, if the device finds this out by
+/// trial.
 ///
 /// ```
 ///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
@@ -10,8 +11,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer looks like one that refuses the order, so the other order is
-/// tried once.
+/// An accessory that is unplugged before its first answer looks like an accessory that refuses the order, so the other
+/// order is tried once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -25,7 +26,8 @@ struct OrderMemory {
 
   private var entries: [String: Entry] = [:]
 
-  /// Returns the order to use on the next link with the accessory at `place`, and whether it is the last to try.
+  /// Returns the order to use on the next link with the accessory at `place`, and whether no other order is left to
+  /// try.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)
@@ -48,7 +50,7 @@ struct OrderMemory {
     }
   }
 
-  /// Records that the accessory at `place` is ready. The order is remembered only if the device had to find it out.
+  /// Records that the accessory at `place` is ready. The order is remembered only if the device found it out by trial.
   mutating func ready(at place: String) {
     if case .trying(let order) = entries[place] { entries[place] = .settled(order) }
   }

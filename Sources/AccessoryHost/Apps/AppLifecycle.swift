@@ -8,7 +8,7 @@ public enum AppState: String, CaseIterable, Sendable {
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and what each means for the app's accessories.
+/// An app's transitions between foreground, background and suspension, and their effects on the app's accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Records that bytes have arrived in one of the app's sessions, so the app runs for a while.
+  /// Handles bytes in one of the app's sessions, for which the app runs for a while.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -66,7 +66,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   /// An accessory disconnected; the value is the accessory's last state, including its connection ID and protocols.
   case disconnect(PublishedAccessory)
 
-  /// The accessory.
+  /// The accessory that connected or disconnected.
   public var accessory: PublishedAccessory {
     switch self {
     case .connect(let accessory), .disconnect(let accessory): accessory
@@ -83,8 +83,8 @@ public enum AccessoryNotice: Equatable, Sendable {
 /// ```
 ///
 /// Invariant: the queue contains each connection ID at most once, either in a connect, or in the disconnect of an
-/// accessory of which the app was notified. The queue therefore has at most one entry for each accessory of which the
-/// app was notified, plus one for each connected accessory.
+/// accessory that the app knows. The queue therefore has at most one entry for each accessory that the app knows, plus
+/// one for each connected accessory.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
@@ -102,7 +102,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // A connect that comes before the disconnect is not a reattachment: the accessory has only changed its transport.
+      // If the connect comes first, the accessory has only changed its transport, which is not a reattachment.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

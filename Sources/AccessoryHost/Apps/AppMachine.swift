@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The part of iOS that serves one app. The machine decides which accessories the app sees, when the app is notified of
-/// them, and what happens to accessories and notifications when the app leaves the foreground.
+/// Decides what one app sees of a device: which accessories are in its list, when the app is notified of them, and what
+/// happens to accessories and notifications when the app leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -9,14 +9,14 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// Inner machines: ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications),
+/// The inner machines are ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications), and
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
 /// Invariants: when the app is notified of a connection, the accessory is already in the app's list; when it is
 /// notified of a disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory.
-/// In the background, without the background mode, the list is empty.
+/// The list is empty while an app without the background mode is in the background.
 struct AppMachine: Equatable {
-  /// What the caller must do; actions are performed in order.
+  /// An action for the caller to perform; actions must be performed in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
@@ -25,16 +25,16 @@ struct AppMachine: Equatable {
     case hold(Bool)
     case alert(String)
     case explain(String)
-    /// Record that the app did something that it must not do.
+    /// Record a misuse of the API by the app.
     case misuse(String)
   }
 
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// The number of registrations in the whole process, as in Apple's shared manager: if one object unregisters too many
-  /// times, every observer in the process stops getting notifications. It is unknown whether Apple's counter can go
-  /// below zero. This counter stops at zero and records the misuse.
+  /// The number of registrations in the whole process. As with Apple's shared manager, one object that unregisters too
+  /// many times stops the notifications for every observer in the process. It is unknown whether Apple's counter can go
+  /// below zero. This counter stops at zero, and an extra call is recorded as a misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -60,7 +60,7 @@ struct AppMachine: Equatable {
 
   // MARK: The device
 
-  /// Launches the app while these accessories are already published; no notification is posted for them.
+  /// Launches the app. No notification is posted for accessories that are already published.
   mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
     var actions: [Action] = []
     if case .sought = manifest.origin {
@@ -98,7 +98,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // In the first half of a flicker, an accessory has no protocols to compare, but real apps do see the accessory.
+    // In the first half of a flicker, an accessory offers no protocols, but real apps see it anyway.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -174,8 +174,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Session events come first: the app must read the bytes that arrived before a disconnect before it is notified
-      // of the disconnect.
+      // Session events come first, so that the app reads the bytes that arrived before a disconnect before it is
+      // notified of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
@@ -200,8 +200,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// Returns the alert that is shown if the app does not declare a session's protocol, as EADemo describes; nil if the
-  /// protocol is declared.
+  /// Returns the alert to show if the app does not declare a session's protocol, as EADemo describes; nil if the app
+  /// declares the protocol.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -225,7 +225,7 @@ public struct AppSettings: Equatable, Sendable {
   public var rules = AppRules()
   /// Whether the app gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
-  /// The name of the setting that turns off the check for declared protocols, for use in messages.
+  /// The name, for use in messages, of the setting that turns off the check for declared protocols.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
   /// Creates the settings of an app without an Info.plist, on a current system.

@@ -3,24 +3,24 @@ import AccessoryProfiles
 import Glibc
 
 /// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
-/// background. The type also records where the settings came from, because a wrong Info.plist is the usual reason for
-/// an empty list of accessories.
+/// background. Their origin is recorded for messages, because a wrong Info.plist is the usual reason for an empty list
+/// of accessories.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
 /// manifest.declares("com.lawaken.iap2")
 /// ```
 public struct AppManifest: Equatable, Sendable {
-  /// The key for the protocols.
+  /// The Info.plist key for the declared protocols.
   public static let protocolsKey = "UISupportedExternalAccessoryProtocols"
-  /// The key for the background modes.
+  /// The Info.plist key for the background modes.
   public static let modesKey = "UIBackgroundModes"
   /// The background mode that lets an app keep its accessories.
   public static let mode = "external-accessory"
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// The program did not look for an Info.plist.
+    /// No Info.plist was searched for.
     case none
     /// No Info.plist was found at any of these paths.
     case sought([String])
@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app for which no Info.plist was looked for.
+  /// The manifest of an app whose Info.plist was not searched for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, in XML or binary form.
@@ -73,7 +73,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: Messages
 
-  /// The file that was read or the paths that were searched, for use in messages, such as "Info.plist of /app (com.a,
+  /// The file that was read, or the paths that were searched, for use in messages. Example: "Info.plist of /app (com.a,
   /// com.b)".
   public var provenance: String {
     switch origin {

@@ -1,10 +1,9 @@
-/// How the system treats an app in cases where sources disagree or systems differ. Each setting offers a default and
-/// reported alternatives.
+/// How the system treats an app where sources disagree or systems differ. Each setting has a default and alternatives
+/// that were observed in the field.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// An app sees accessories that offer a protocol declared in its Info.plist, and accessories that do not offer any
-    /// protocol yet.
+    /// An app sees accessories that offer a protocol declared in its Info.plist, or that offer no protocol yet.
     case declared
     /// Apps see all accessories, as on older systems.
     case all
@@ -24,13 +23,13 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// No second session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both sessions are open. iAP2 allows this, but no known system does. This setting is for accessory tests only.
+    /// Both sessions stay open, which iAP2 allows but no known system does. Use this setting only to test accessories.
     case sideBySide
   }
 
   /// What happens when another app already has a session for the protocol.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session. This setting is for accessories that serve several apps.
+    /// Both apps get a session, for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused
@@ -38,8 +37,8 @@ public struct AppRules: Equatable, Sendable {
     case interrupted
   }
 
-  /// The notifications that a suspended app gets when it runs again, if an accessory disconnected and connected again
-  /// with a new connection ID.
+  /// The notifications that an app gets when it runs again, if an accessory reconnected with a new connection ID while
+  /// the app was suspended.
   public enum Reattachment: String, CaseIterable, Sendable {
     /// The app gets the disconnect notification and the connect notification.
     case both
@@ -48,7 +47,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications the app does not get, although its list of accessories is correct.
+  /// Which connect notifications the app misses, although its list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost. An iOS 11 beta never posted a connect notification.
@@ -68,21 +67,21 @@ public struct AppRules: Equatable, Sendable {
   public var secondSession = SecondSession.closesFirst
   /// What happens when another app already has a session for the protocol.
   public var otherApps = OtherApps.shared
-  /// The notifications that a suspended app gets about an accessory that disconnected and connected again.
+  /// The notifications that an app gets about an accessory that reconnected while the app was suspended.
   public var reattachment = Reattachment.both
   /// How long an accessory refuses sessions after it has connected. On some systems, opening a session fails at first
   /// and succeeds later.
   public var settlingTime = Duration.zero
-  /// Whether bytes for a suspended app wake it up. On iOS 11, bytes sometimes did not wake the app.
+  /// Whether bytes for a suspended app wake the app up. On iOS 11, they sometimes did not.
   public var wakesForBytes = true
-  /// How long an app that bytes have woken up runs before it is suspended again.
+  /// How long an app runs after bytes have woken it up, before it is suspended again.
   public var wakeTime = Duration.seconds(10)
   /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
   /// Which connect notifications are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session reports available bytes once and never again, as one release of iOS 11 did.
+  /// Whether a session reports available bytes only once, as in one release of iOS 11.
   public var announcesBytesOnce = false
 
   /// Creates the rules of current systems.

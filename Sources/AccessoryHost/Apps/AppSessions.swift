@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app. The table decides whether the app may open another session. Each of an accessory's
-/// protocols can have one session, and several protocols can be used at the same time.
+/// The sessions of one app. The table decides whether the app may open another session. An accessory can have one
+/// session for each of its protocols, all at the same time.
 struct AppSessionTable: Equatable {
   /// The decision on an app's request to open a session.
   enum Decision: Equatable {
@@ -90,9 +90,10 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
 
 /// Chooses the protocol for a session.
 public enum ProtocolChoice {
-  /// Why no protocol can be chosen. The description suggests the nearest valid name, and has no period.
+  /// The reason why no protocol can be chosen. The description suggests the nearest valid name, and ends without a
+  /// period.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, and which protocols are offered.
+    /// The problem, and the offered protocols.
     public let description: String
   }
 

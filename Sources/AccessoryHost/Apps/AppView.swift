@@ -19,7 +19,7 @@ public final class AppView {
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// The app's misuses, in order.
+  /// The misuses of the API that the app has committed, in order.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -42,7 +42,7 @@ public final class AppView {
 
   // MARK: Registration
 
-  /// The number of registrations that have not been undone.
+  /// The number of registrations without a matching ``unregister()``.
   public var registrationCount: Int { machine.registrationCount }
 
   /// Registers for notifications. Each call needs a matching ``unregister()``.
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// The bytes are handled in a later turn of the loop, because this method is called by the session.
+  /// The bytes are handled in a later turn of the loop, because the session is still calling this method.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events are held back is kept, because it must still deliver them.
+    // A session whose events are held back is kept until it has delivered them.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -179,7 +179,7 @@ public protocol AppHandler: AnyObject {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's own delegate, right after the notification or, if none was posted, without one.
+  /// Calls the accessory's delegate, right after the disconnect notification, or on its own if none was posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the previous request. Used by `easim send`.
+/// Sends requests over one session, each after the reply to the previous one. Used by `easim send`.
 public final class Conversation: SessionHandler {
   /// One request, and the expected reply.
   public struct Exchange: Equatable, Sendable {
@@ -33,13 +33,13 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// The closure is set to nil after the last event, because it usually retains this object.
+  /// This closure is set to nil after the last event, because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// Extra bytes that arrived after the last reply, if that reply must match byte for byte.
+  /// Any extra bytes after the last reply, if that reply must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
@@ -68,10 +68,10 @@ public final class Conversation: SessionHandler {
   /// The index of the current request, how many of its bytes were sent, and the part of the reply that has arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
-  /// Continues, because there is room to send more.
+  /// Sends more, now that there is room.
   public func sessionIsWritable(_ session: Session) { proceed() }
 
-  /// Continues, because bytes have arrived.
+  /// Handles bytes that have arrived.
   public func sessionIsReadable(_ session: Session) { proceed() }
 
   /// Called when the session has ended.
@@ -81,7 +81,7 @@ public final class Conversation: SessionHandler {
     guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
-    // Many accessories close the session after they have replied, so the end of the session may complete the reply.
+    // Many accessories close the session after replying, so the end of the session may complete the reply.
     if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
@@ -139,7 +139,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether every reply was as expected, and the conversation is only watching for extra bytes after the last reply.
+  /// Whether every reply was as expected, and only extra bytes after the last reply are being watched for.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {

@@ -5,8 +5,8 @@ import IAP2
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// come from a `UniqueStream`, the kind of mistake is reported too; to determine the kind, everything after the first
-/// difference is collected until no more bytes arrive.
+/// come from a `UniqueStream`, the kind of mistake is reported too. Everything after the first difference is then
+/// collected until no more bytes arrive.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -33,7 +33,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// The closure is set to nil once it is called, because it usually retains this object.
+  /// This closure is set to nil when it is called, because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -44,8 +44,8 @@ public final class Exchange: SessionHandler {
   private let settle: Duration
   private var settleTimer: LoopTimer?
 
-  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight, that is, sent but not yet echoed. A
-  /// small window suits tests that need small writes.
+  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight: sent, but not yet echoed. A small
+  /// window suits tests that need small writes.
   ///
   /// - Parameters:
   ///   - settle: how long to watch for extra bytes after the last expected byte; requires `loop`.
@@ -107,7 +107,7 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything was as expected, and the exchange only watches for extra bytes after the last expected byte.
+  /// Whether everything was as expected, and only extra bytes after the last expected byte are being watched for.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
   /// Stops watching for extra bytes.
@@ -183,7 +183,7 @@ public final class Exchange: SessionHandler {
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
-    // Many accessories close the session after they have replied, which is correct.
+    // Many accessories close the session after replying, which is correct.
     if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
@@ -214,7 +214,7 @@ extension Exchange.Outcome: CustomStringConvertible {
   }
 }
 
-/// The pattern of EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 repeatedly.
+/// The pattern of EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 over and over.
 public enum CountingPattern {
   /// Returns the first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {

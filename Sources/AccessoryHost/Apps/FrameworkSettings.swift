@@ -1,7 +1,7 @@
-/// How Apple's framework reports events to an app, in cases where Apple's documentation is silent or systems differ.
-/// ``AppRules`` contains the other settings. Each setting offers a default and reported alternatives.
+/// How Apple's framework reports events to an app, where Apple's documentation is silent or systems differ. Each
+/// setting has a default and alternatives that were observed in the field. ``AppRules`` contains the other settings.
 public struct FrameworkSettings: Sendable {
-  /// What the app learns first when an accessory disconnects.
+  /// The order in which an app learns that an accessory has disconnected.
   public enum EndOrder: Sendable, CaseIterable {
     /// The streams report their end first; then the notification is posted.
     case streamsFirst
@@ -17,7 +17,7 @@ public struct FrameworkSettings: Sendable {
     case silence
   }
 
-  /// The result of a write when there is no room.
+  /// The result of a write when the buffer is full.
   public enum FullWrite: Int, Sendable, CaseIterable {
     /// The write returns 0, because nothing was accepted.
     case zero = 0
@@ -49,11 +49,11 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// What the app learns first when an accessory disconnects: the end of the streams, or the disconnect.
+  /// Whether the app learns of a disconnect first from its streams or from the notification.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
-  /// What a write returns when there is no room.
+  /// What a write returns when the buffer is full.
   public var fullWrite = FullWrite.zero
   /// How long a session stays open after the app has released it.
   public var lifetime = SessionLifetime.Rule.heldOrOpen
@@ -64,8 +64,8 @@ public struct FrameworkSettings: Sendable {
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
   /// How many bytes an output stream buffers between the app and the wire, which limits how much one write accepts. The
-  /// default is small and unusual, so that no message has exactly this size and many messages are longer. An app that
-  /// ignores the result of a write therefore loses bytes.
+  /// default is small and odd, so that many messages do not fit. An app that ignores the result of a write therefore
+  /// loses bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -74,19 +74,20 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released is closed. Three objects determine when a session ends: the session
-/// object and its two streams.
+/// Decides when a session that the app has released is closed. Three objects keep a session open: the session object
+/// and its two streams.
 ///
-/// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams
-/// were not both closed can block the next session, even if the output stream was never opened.
+/// Some apps keep the session object, and some keep only its streams. According to reports, a session can block the
+/// next one unless both of its streams were closed, even if the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
   /// The condition under which a session ends.
   public enum Rule: Hashable, Sendable {
-    /// The session object was released, and each stream was closed or released, whether or not it had been opened. No
-    /// app is known to fail under this rule.
+    /// The session object was released, and each stream was closed or released, whether or not the stream had been
+    /// opened. No app is known to fail under this rule.
     case heldOrOpen
     case held
-    /// The session object was released, and `close()` was called on both streams, whether or not they had been opened.
+    /// The session object was released, and `close()` was called on both streams, whether or not the streams had been
+    /// opened.
     case closedTwice
   }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Which reply is expected, and how much of it to read.
+/// The expected reply, and how much of it to read.
 ///
 /// ```swift
 /// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
@@ -11,7 +11,7 @@ import IAP2
 public struct ReplyRule: Equatable, Sendable {
   /// What the reply must be.
   public enum Expectation: Equatable, Sendable {
-    /// Anything is accepted, including no reply.
+    /// Any reply is accepted, and so is none.
     case anything
     /// The reply must consist of exactly these bytes.
     case bytes([UInt8])
@@ -31,14 +31,13 @@ public struct ReplyRule: Equatable, Sendable {
     case time(Duration)
     /// The reply is everything up to and including these bytes.
     case until([UInt8])
-    /// The reply is everything that arrives until the session is quiet. If nothing arrives within `first`, there is no
-    /// reply.
+    /// The reply is everything until the session falls quiet. If nothing arrives within `first`, there is no reply.
     case quiet(first: Duration)
   }
 
   /// The expected reply.
   public var expectation: Expectation
-  /// How much to read; nil means as much as is needed to judge the reply.
+  /// How much of the reply to read; nil means enough to judge it.
   public var extent: Extent?
 
   /// How long the session must be quiet before a reply of unknown length counts as complete.
@@ -70,13 +69,13 @@ public struct ReplyRule: Equatable, Sendable {
   }
 }
 
-/// Collects one reply, and decides when the reply is complete.
+/// Collects one reply, and decides when it is complete.
 ///
-/// The collector has no clock: callers pass in the time, and get back the next deadline.
+/// The collector has no clock; callers pass in the time, and get back the next deadline.
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// The collector waits for bytes; the value is the deadline, if there is one.
+    /// The collector is waiting for bytes; the value is the deadline, if any.
     case waiting(Instant?)
     case complete
   }
@@ -96,7 +95,7 @@ package struct ReplyCollector: Equatable {
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
-  /// Takes the bytes that belong to this reply, and returns their number.
+  /// Takes the bytes that belong to this reply, and returns how many it took.
   package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
@@ -118,7 +117,7 @@ package struct ReplyCollector: Equatable {
   }
 
   /// Returns how many of these bytes belong to the reply, up to and including `end`; part of `end` may have arrived
-  /// earlier. If `end` is not complete yet, returns how many of the bytes fit.
+  /// earlier. If `end` is not complete yet, returns how many of the bytes the reply has room for.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -159,8 +158,8 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Returns the state if the rule does not specify how much to read; the expected reply then decides. The reply ends
-  /// with a pause after the first wrong byte or after the last correct one; unexpected bytes that arrive during this
+  /// Returns the state if the rule does not specify how much to read, so that the expected reply decides. The reply
+  /// ends with a pause after the first wrong byte or the last correct one. Unexpected bytes that arrive during this
   /// pause still belong to the reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
@@ -172,7 +171,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request can be sent without a pause, because any further byte would be wrong whenever it arrived.
+    // The next request can be sent without a pause, because any further byte is wrong, whenever it arrives.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }
@@ -182,8 +181,7 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// An expected reply in the form that users write: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`,
-/// `file:F`.
+/// An expected reply as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -195,8 +193,7 @@ package enum ReplyWord: Equatable, Sendable {
 
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Parses a word. Hex digits mean the same with or without `hex:`. The error's text states what is wrong with the
-  /// word; it continues a message that quotes the word.
+  /// Parses a word as the user typed it; the prefix `hex:` is optional.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -226,13 +223,13 @@ package enum ReplyWord: Equatable, Sendable {
   }
 }
 
-/// How much of a reply to read, in the form that users write: a number of bytes, a duration, or `until:TEXT`.
+/// How much of a reply to read, as users write it: a number of bytes, a duration, or `until:TEXT`.
 package enum ReadingWord: Equatable, Sendable {
   case count(Int)
   case time(Duration)
   case until(String)
 
-  /// Parses a word. The error's text states what is wrong with the word; it continues a message that quotes the word.
+  /// Parses a word as the user typed it.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is visible to apps, and with which protocols. This machine is the only source of connects
-/// and disconnects.
+/// Decides when an accessory is visible to apps, and with which protocols. Connects and disconnects have no other
+/// source.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -14,15 +14,15 @@ import IAP2
 /// ```
 ///
 /// With the policy `early` and without a flicker, the early publication is withdrawn as soon as the accessory is ready,
-/// and the accessory is published again at the same instant. If the device causes a flicker, the flicker determines
+/// and the accessory is published again at the same instant. If the device causes a flicker, its settings determine
 /// both `empty` and `gap`.
 ///
-/// Invariants: each connect is followed by a disconnect; no publication has protocols before authentication; each
+/// Invariants: connects and disconnects alternate, no publication has protocols before authentication, and each
 /// connection ID is issued only once.
 public struct PublicationMachine {
   /// When accessories are shown.
   public enum Policy: String, CaseIterable, Sendable {
-    /// The accessory is shown once it is identified and authenticated.
+    /// The accessory is shown when it is both identified and authenticated.
     case ready
     /// The accessory is shown as soon as it is identified, and has no protocols until it is authenticated.
     case early
@@ -31,7 +31,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but its publication without protocols must continue for a while.
+    /// The accessory is ready, but stays published without protocols for a while.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -62,7 +62,7 @@ public struct PublicationMachine {
     return false
   }
 
-  /// When to call ``handleTimeout(now:ids:random:)``.
+  /// The time at which to call ``handleTimeout(now:ids:random:)``.
   public var deadline: Instant? {
     switch state {
     case .ending(_, let at, _): at
@@ -125,7 +125,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is ready by now, so only `empty` determines how long it is published without protocols.
+      // The accessory is now ready, so only `empty` determines how long it stays published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

@@ -2,8 +2,8 @@ import IAP2
 
 /// An accessory as apps see it: one publication with its own connection ID.
 ///
-/// All values come from identification and authentication, and none from other sources, such as an address. The object
-/// is immutable, because many parts of the program share it.
+/// All values come from identification and authentication, never from an address. The object is immutable, because many
+/// parts of the program share it.
 public final class PublishedAccessory: Equatable, Sendable {
   /// The number that the device issued for this publication. The number is never sent on the wire.
   public let connectionID: Int
@@ -73,11 +73,11 @@ extension [PublishedAccessory] {
   }
 }
 
-/// The two lengths from the certificate that Apple's description of an accessory shows.
+/// The two certificate lengths that appear in Apple's description of an accessory.
 public struct CertificateSizes: Equatable, Sendable {
   /// The length of the serial number in bytes.
   public var serial = 0
-  /// The length of the certificate in bytes.
+  /// The length of the whole certificate in bytes.
   public var whole = 0
 
   /// Creates the sizes that apply before a certificate has arrived.

@@ -1,4 +1,4 @@
-/// A device's descriptors as the kernel keeps them in sysfs: the device descriptor, then each complete configuration.
+/// A device's descriptors as sysfs presents them: the device descriptor, then each complete configuration.
 struct USBDescriptors: Equatable {
   var vendor: UInt16
   var product: UInt16
@@ -21,14 +21,13 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
     (self.offset, self.problem) = (offset, problem)
   }
 
-  /// A message such as "byte 18: the configuration claims 900 bytes, and 32 are there".
   var description: String { "byte \(offset): \(problem)" }
 }
 
 extension USBDescriptors {
-  /// Parses untrusted descriptors: every length is checked against the actual bytes, and a wrong length causes an error
-  /// that contains the offset. Descriptors of unknown types are skipped. Count fields are ignored, because the
-  /// descriptors themselves can be counted.
+  /// Parses untrusted descriptors: checks each length against the available bytes, and throws an error with the offset
+  /// of the first wrong length. Skips unknown descriptors. Ignores count fields, because the descriptors themselves can
+  /// be counted.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)

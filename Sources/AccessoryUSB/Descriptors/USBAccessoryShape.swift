@@ -16,8 +16,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// The speed at which the accessory connects.
   public var speed = USBSpeed.high
-  /// The protocols whose sessions have their own endpoints (native transport); each of these protocols has an interface
-  /// named after it.
+  /// The protocols that use native transport. Each has its own endpoints, on an interface named after the protocol.
   public var nativeProtocols: [String] = []
 
   static let interfaceName = "iAP Interface"
@@ -27,11 +26,11 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The string index for the first native transport's interface; the other native transports follow in order.
+    /// The string index of the first native transport's interface name; the names of the other interfaces follow.
     static let native: UInt8 = 5
   }
 
-  /// The highest endpoint number is 15, and iAP2 uses two endpoints.
+  /// Endpoint numbers go up to 15, and iAP2 uses two of them.
   static let mostNativeProtocols = 13
 
   /// Creates a shape with the default numbers.
@@ -69,13 +68,13 @@ public struct USBAccessoryShape: Equatable, Sendable {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
-  /// The device descriptor; its class is 0, so that each interface has its own class.
+  /// The device descriptor. Class 0 means that each interface declares its own class.
   var deviceDescriptor: [UInt8] {
     [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The only configuration, which is self-powered, with all descriptors inside it.
+  /// The only configuration, which is self-powered, including all of its descriptors.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
@@ -107,7 +106,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
-  /// Encodes a string descriptor. The length is one byte, so 126 UTF-16 code units fit; a surrogate pair is not split.
+  /// Encodes a string descriptor. The length is one byte, so the text is cut to 126 UTF-16 code units, without
+  /// splitting a surrogate pair.
   private static func string(_ text: String) -> [UInt8] {
     var units: [UInt16] = []
     for scalar in text.unicodeScalars {

@@ -21,9 +21,9 @@ struct USBInterface: Equatable, Sendable {
       self.protocolCode = protocolCode
     }
 
-    /// iAP2: the link to an accessory that is a USB device.
+    /// The interface that carries the iAP2 link.
     static let iAP = Kind(0xFF, 0xF0, 0x00)
-    /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
+    /// A native transport: alternate setting 0 has no endpoints, and setting 1 has a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
     /// Text such as "FF/F0/00".
@@ -55,8 +55,8 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, and everything needed to use it. With native transport, selecting the
-/// alternate setting begins a session, and selecting setting 0 ends that session.
+/// An interface's pair of bulk endpoints, and what is needed to use the pair. On a native transport, selecting the
+/// pair's alternate setting begins a session, and selecting setting 0 ends the session.
 struct BulkPair: Equatable {
   var number: UInt8
   /// The alternate setting in which the endpoints exist.
@@ -80,7 +80,7 @@ struct USBEndpoint: Equatable, Sendable {
   var isBulk: Bool { attributes & 3 == 2 }
 }
 
-/// The speeds of USB devices that matter for accessories.
+/// The USB speeds that accessories use.
 public enum USBSpeed: Equatable, Sendable {
   /// 12 Mbit/s, with bulk packets of 64 bytes.
   case full
@@ -92,12 +92,12 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device resembles an accessory but lacks something; the sentence fragment says what is missing.
+  /// The device resembles an accessory but lacks something, which the sentence fragment names.
   case nearMiss(String)
   case unrelated
 }
 
-/// An accessory's interfaces that carry iAP2 and native transports.
+/// The interfaces on which an accessory offers iAP2 and native transports.
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
@@ -106,10 +106,10 @@ struct IAPInterfaces: Equatable {
 }
 
 extension USBDescriptors {
-  /// Looks for an interface that carries iAP2.
+  /// Finds an interface that carries iAP2.
   ///
-  /// - Parameter active: the current configuration. The current configuration is preferred, because selecting another
-  ///   one closes all other interfaces for the programs that use them.
+  /// - Parameter active: the current configuration, which is preferred because selecting another one closes the
+  ///   interfaces that other programs use.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

@@ -12,9 +12,9 @@ protocol BulkCarrier: AnyObject {
 
 /// The accessory's side of a pair of bulk endpoints, as a channel for the session layer.
 ///
-/// Each `send` is one transfer, which waits until the host reads. Bytes from the host are delivered as they arrive.
-/// While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB device
-/// slows down a host.
+/// Each `send` queues one transfer until the host reads it. Bytes from the host are delivered as they arrive. While the
+/// accessory has paused reading, the carrier leaves the host's transfer pending, which is how a USB device slows down a
+/// host.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -22,14 +22,14 @@ final class BulkPipe: Channel {
     case over
   }
 
-  /// The number of bytes that may wait for the host before `send` accepts no more.
+  /// The number of queued bytes at which `send` stops accepting more.
   static let capacity = 64 * 1024
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Overlapping access is not checked: a pipe belongs to one loop and calls no other code while its state changes. The
-  // reference is strong until the channel ends, because a weak reference would slow down all of the object's reference
-  // counting.
+  // Exclusivity checks are off, because a pipe belongs to one loop and calls no other code while its state changes. The
+  // carrier is retained until the channel ends, because a weak reference would slow down every retain and release of
+  // the carrier.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
@@ -131,7 +131,8 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies an accessory that is waiting for room. Do not call this method from within the accessory's own `send`.
+  /// Notifies an accessory that is waiting for room to send. Do not call this method from within the accessory's
+  /// `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false

@@ -1,8 +1,9 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests with which a kernel enumerates devices.
 ///
-/// The device is addressed (configuration 0) or configured (1). When configured, each interface is in the most recently
-/// selected alternate setting, initially 0. A request that the current state does not allow is answered with a stall,
-/// as chapter 9 of the USB specification requires. Each result also contains the request's effect on the accessory.
+/// The device is addressed (configuration 0) or configured (1). Once the device is configured, each interface is in its
+/// most recently selected alternate setting, initially 0. A request that the current state does not allow is answered
+/// with a stall, as chapter 9 of the USB specification requires. Each result also contains the request's effect on the
+/// accessory.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -18,7 +19,7 @@ struct ControlEndpoint {
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// Reads a setup packet from one number, whose lowest byte is sent first on the bus.
+    /// Reads a setup packet from an integer whose lowest byte comes first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -37,7 +38,7 @@ struct ControlEndpoint {
   /// The effect that a request has on the rest of the accessory.
   enum Effect: Equatable {
     case nothing
-    /// The host selected the configuration or the alternate setting of iAP2, so the accessory restarts.
+    /// The host selected the configuration or the iAP2 interface's alternate setting, so the accessory restarts.
     case restarted
     /// The host selected an alternate setting of another interface.
     case chosen(interface: UInt8, alternate: UInt8)
@@ -68,7 +69,7 @@ struct ControlEndpoint {
     case (0x81, 10):
       guard isConfigured, let interface = interface(setup, alternate: 0) else { return (.stall, .nothing) }
       return data([alternates[interface.number] ?? 0], setup)
-    // The host controller handles the address.
+    // SET_ADDRESS needs no action here, because the host controller manages addresses.
     case (0x00, 5): return (.data([]), .nothing)
     case (0x00, 9):
       guard setup.value <= 1 else { return (.stall, .nothing) }
@@ -82,7 +83,7 @@ struct ControlEndpoint {
       return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up requests and halts set by the host have no effect here.
+    // Remote wake-up requests, and halts set by the host, have no effect.
     case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
     default: return (.stall, .nothing)
     }

@@ -5,8 +5,8 @@ import Glibc
 /// An open device whose iAP interface is claimed, with its own libusb context.
 ///
 /// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, but never
-/// by both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues
-/// to use the device.
+/// by both at once, except that the loop continues to use the device while halts are cleared and native transports are
+/// claimed.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -20,12 +20,12 @@ final class OpenUSBDevice: @unchecked Sendable {
   private let descriptor: Int32
   private let node: String
 
-  /// How many milliseconds an accessory must be silent before later bytes count as belonging to a new session.
+  /// The silence in milliseconds after which an accessory's bytes are taken as part of a new session.
   private static let silence: UInt32 = 10
-  /// The maximum number of reads; after these, even an accessory that never stops sending is used.
+  /// The maximum number of reads that look for silence, so that even an accessory that never stops sending can be used.
   private static let mostStaleReads = 32
 
-  /// Opens the device and claims its interface. Opening blocks.
+  /// Opens the device and claims its interface. This call blocks.
   init(_ accessory: USBAccessory, by calls: BlockingUSBCalls) throws(USBHostError) {
     let interfaces = try accessory.interface.get()
     let node = accessory.node
@@ -77,7 +77,7 @@ final class OpenUSBDevice: @unchecked Sendable {
       ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
   }
 
-  /// Claims a native transport and begins a session on it. Claiming blocks.
+  /// Claims a native transport and begins a session on it. This call blocks.
   func begin(_ native: BulkPair) throws(USBHostError) {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
@@ -94,24 +94,24 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases the transport. Ending a session blocks. Errors are ignored: if
-  /// the device is gone, the session has already ended.
+  /// Ends a session on a native transport, and releases the transport. This call blocks. Errors are ignored, because a
+  /// session has already ended if its device is gone.
   func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
-    // The configuration is selected only when needed, because selecting it closes all other interfaces for the programs
-    // that use them.
+    // The configuration is selected only when needed, because selecting it closes the interfaces that other programs
+    // use.
     if let active = accessory.activeConfiguration, active != interfaces.configuration {
       try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
     }
-    // The kernel driver is detached, and attached again when the interface is released.
+    // Detaches the kernel driver now, and attaches it again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
-    // The alternate setting is selected even if there is only one: this tells the device that a new program has
-    // started, and resets the endpoints. A device with a single setting may reject the request, which is harmless.
+    // Selecting the alternate setting, even if there is only one, tells the device that a new program has started, and
+    // resets the endpoints. A device with a single setting may reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -146,7 +146,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Releases everything. Releases the device. This call blocks, and must be the last one.
+  /// Releases the device. This call blocks, and must be the last one.
   func giveBack() {
     // Without this call, the device would learn that this program has ended only when the next program opens the
     // device.

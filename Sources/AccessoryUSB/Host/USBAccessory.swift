@@ -81,7 +81,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. The look-up blocks.
+  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. This call blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -96,7 +96,7 @@ enum USBEnumeration {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
-    // Blanks and a line break may surround a number in sysfs.
+    // A number in sysfs may be surrounded by spaces and followed by a line break.
     func digits(_ name: String) -> String? { attribute(name).map(OptionText.trimmed) }
     guard
       let path = udev_device_get_syspath(device).map({ String(cString: $0) }),

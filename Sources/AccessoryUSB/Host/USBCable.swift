@@ -132,7 +132,7 @@ public final class USBCable {
 
 /// Runs libusb on a loop: watches the descriptors of one context, and handles events when a descriptor is ready.
 ///
-/// No thread waits for libusb. A descriptor that epoll refuses (such as umockdev's) is polled once a millisecond.
+/// No thread blocks in libusb. A descriptor that epoll rejects (such as umockdev's) is polled once a millisecond.
 final class USBEventPump: DescriptorHandler {
   private let context: OpaquePointer
   private let loop: any PollingLoop

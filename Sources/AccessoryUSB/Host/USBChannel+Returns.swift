@@ -20,7 +20,7 @@ struct USBDirection {
 extension USBChannel {
   /// Called after libusb's events were handled, outside libusb.
   func judgeReturned() {
-    // The buffer is moved out, so that its memory can be reused.
+    // The array is swapped out instead of copied, so that its memory can be reused.
     var back: [USBTransfer] = []
     swap(&back, &returned)
     for transfer in back {

@@ -29,8 +29,8 @@ final class USBChannel: Channel {
     case over
   }
 
-  /// The maximum number of bytes that one transfer receives: what fits into one request to the kernel, and a multiple
-  /// of every packet size.
+  /// The maximum number of bytes that one transfer receives: a multiple of every packet size that fits into one request
+  /// to the kernel.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
   /// The number of unsent bytes at which `send` accepts no more.
@@ -55,11 +55,11 @@ final class USBChannel: Channel {
   let loop: any PollingLoop
   let place: Place
   private(set) var isOpen: Bool
-  /// Called once, when libusb no longer has a pointer to this channel and the handler is released.
+  /// Called once, after libusb has returned its last pointer to this channel and the handler has been released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // From here on, overlapping access is not checked. A channel belongs to one loop; while the channel changes these
-  // properties, it calls only libusb, which does not call back when a transfer is submitted.
+  // Exclusivity checks are off for the following properties. A channel belongs to one loop, and while it changes these
+  // properties it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
@@ -254,8 +254,8 @@ final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with the bytes received so far, and
-  /// will themselves report the unplugging.
+  /// Handles a hang-up of the device's descriptor. Any transfers in flight will return the bytes received so far, and
+  /// report that the device was unplugged.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }

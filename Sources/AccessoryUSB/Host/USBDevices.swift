@@ -5,8 +5,8 @@ import Glibc
 /// Reports which accessories are plugged into USB, and which are unplugged.
 ///
 /// This type listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without
-/// udevd. Most arrivals are therefore announced twice, and the second event counts only if something has changed, such
-/// as a permission set by a rule.
+/// udevd. Most arrivals are therefore reported twice, and the second report is ignored unless something has changed,
+/// such as a permission set by a rule.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
@@ -46,8 +46,8 @@ public final class USBDevices: DescriptorHandler {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // The observer listens before it enumerates: a device that arrives in between is reported twice, and the second
-    // event is ignored.
+    // The observer listens before it enumerates, so that no device is missed. A device that arrives in between is
+    // reported twice, and the second report is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -97,8 +97,8 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // The look-up runs on a worker thread: reading sysfs blocks while the kernel configures a device, for seconds if
-    // the device does not answer. Removals are passed through the same thread, to preserve the order.
+    // The look-up runs on a worker thread, because reading sysfs blocks while the kernel configures a device, for
+    // seconds if the device does not answer. Removals pass through the same thread, to preserve the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
@@ -117,8 +117,7 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private func note(_ accessory: USBAccessory) {
-    // A different number at the same port means that the device was unplugged and plugged in again, and that the
-    // removal event was missed.
+    // A different number at the same port means that a removal event was missed.
     if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
     switch known.updateValue(accessory, forKey: accessory.path) {
     case nil: onEvent(.arrived(accessory))

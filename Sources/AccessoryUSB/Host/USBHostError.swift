@@ -9,7 +9,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device resembles an accessory but lacks something; the text says what is missing.
+  /// The device resembles an accessory but lacks something, which the text names.
   case nearMiss(String)
   /// libusb or the kernel refused some other operation.
   case refused(String, reason: String)
@@ -58,8 +58,8 @@ package enum USBRule {
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
 
-/// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has its own thread, and another
-/// thread finds new devices, so a device or server that does not answer delays no other work.
+/// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has its own thread, and one thread
+/// looks up new devices, so a device or server that does not answer delays nothing else.
 ///
 /// The thread exists only while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
@@ -90,7 +90,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
     if code == 0 {
       pthread_detach(thread)
     } else {
-      // The system cannot create another thread: blocking the loop is better than never making the calls.
+      // The system cannot create another thread, and blocking the loop is better than never making the calls.
       Unmanaged.passUnretained(self).release()
       main()
     }

@@ -21,7 +21,7 @@ final class USBTransfer {
   private let endpoint: UInt8
   /// Called when the transfer has returned; set to nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
-  // Overlapping access is not checked: a transfer has one owner, and these are plain values.
+  // Exclusivity checks are off, because a transfer has one owner, and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
   @exclusivity(unchecked) private var range = 0..<0
   /// The transfer's sequence number in its direction.
@@ -79,7 +79,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Cancels the transfer, which returns once the host controller has released it.
+  /// Cancels the transfer, which returns when the host controller has released it.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -113,8 +113,8 @@ final class AbandonedTransfers: @unchecked Sendable {
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all of them. This call blocks. Call it before releasing the device,
-  /// because libusb uses the device and its context when it frees a transfer.
+  /// Cancels the transfers in flight, and frees all transfers. This call blocks. Make it before releasing the device,
+  /// because libusb uses the device and its context to free a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

@@ -16,11 +16,11 @@ package final class KernelPlugs {
     /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// A problem prevents plugging in this device or, if `busID` is nil, any of the server's devices.
+    /// A problem that prevents plugging in this device or, if `busID` is nil, all of the server's devices.
     case problem(busID: String?, PlugProblem)
   }
 
-  /// The interval at which the kernel's table is checked; the server is queried less often, and whenever a device is
+  /// The interval at which the kernel's table is checked. The server is queried less often, and when a device is
   /// missing.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
@@ -40,7 +40,7 @@ package final class KernelPlugs {
 
   /// The most recent reason why no device can be attached.
   package private(set) var trouble: PlugProblem?
-  /// Whether a device that may be plugged in has been found.
+  /// Whether the rules have accepted a device.
   package private(set) var hasAccepted = false
   package private(set) var failure: VirtualHostController.Problem?
   package private(set) var count = 0
@@ -52,7 +52,7 @@ package final class KernelPlugs {
     self.loop = loop
     self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
-    // The timer also keeps the loop running while it waits for the first device.
+    // The timer also keeps the loop running until the first device arrives.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 

@@ -1,7 +1,7 @@
 /// Decides which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// The kernel lets any driver bind to a device from a USB/IP server, so a fake keyboard could type. Therefore only
-/// accessories are attached, and only from trusted servers.
+/// Any kernel driver may bind to a device from a USB/IP server, so a fake keyboard could type. By default, only
+/// accessories are therefore attached, and only from trusted servers.
 package struct PlugRules: Sendable {
   package var takesAnyDevice: Bool
   /// Checks a server, given a connection to it. Called on the worker thread, after the server has answered.
@@ -11,8 +11,8 @@ package struct PlugRules: Sendable {
     case trusted
     /// The server is not trusted; the value is the reason.
     case refused(String)
-    /// Whether the server is trusted is unknown, because the server has closed this connection. The server's list can
-    /// be read, but no device can be attached.
+    /// It is unknown whether the server is trusted, because it has closed the connection. Its device list may still be
+    /// used, but no device can be attached.
     case unknown(String)
   }
 
@@ -31,8 +31,8 @@ package struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device on the basis of its entry in the server's list, where possible: a device whose only configuration
-  /// has no iAP2 interface need not be imported to find that out.
+  /// Refuses a device if its entry in the server's list suffices: the device has only one configuration, without an
+  /// iAP2 interface.
   func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }

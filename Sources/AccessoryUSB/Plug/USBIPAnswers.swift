@@ -30,8 +30,8 @@ public struct USBIPOffer: Equatable, Sendable {
   }
 }
 
-/// Parses a USB/IP server's answers to a client that wants a device. The answers are not trusted: every length is
-/// checked.
+/// Parses a USB/IP server's answers to a client that wants a device. Every length is checked, because answers are
+/// untrusted.
 public enum USBIPAnswers {
   /// The maximum number of devices in a list; no real server reaches it.
   private static let mostDevices: UInt32 = 4096
@@ -44,8 +44,8 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``: a refusal is short, and bytes after
-  /// the device's record belong to the kernel.
+  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``. A refusal is short, and the bytes
+  /// after a device's record must be left for the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
@@ -58,7 +58,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw .failed("it lists \(count) devices, more than \(mostDevices)")
     }
-    // The list is parsed only once it is complete, and completeness is checked whenever more bytes arrive.
+    // This loop runs whenever bytes arrive, so it only finds the records; they are parsed when the list is complete.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -97,7 +97,7 @@ public enum USBIPAnswers {
 
 /// Reads a device's descriptors over the connection that imported it, before the kernel receives that connection.
 enum USBIPDescriptors {
-  /// Most devices have one configuration, and a few have two.
+  /// Most devices have one configuration; few have more than two.
   static let mostConfigurations = 8
   /// Transfer numbers start this high so that they differ from the kernel's, which start at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
@@ -111,14 +111,14 @@ enum USBIPDescriptors {
   /// Encodes a request for a descriptor: GET_DESCRIPTOR on endpoint 0.
   static func request(_ sequence: UInt32, of device: UInt32, _ kind: Kind, _ index: UInt8, length: UInt16) -> [UInt8] {
     var out: [UInt8] = []
-    // The fields are: submit, number, device, direction in, endpoint 0, no flags, the length, and zeros for start,
-    // packets and interval.
+    // The fields are: command (submit), sequence number, device, direction (in), endpoint, flags, length, start frame,
+    // number of packets and interval.
     for number in [1, sequence, device, 1, 0, 0, UInt32(length), 0, 0, 0] { out.addBigEndian(number) }
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Returns how many more bytes to read from an answer to a request for `length` bytes; later bytes are part of
-  /// another answer or belong to the kernel.
+  /// Returns how many more bytes to read from an answer to a request for `length` bytes. Later bytes are part of
+  /// another answer, or must be left for the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }

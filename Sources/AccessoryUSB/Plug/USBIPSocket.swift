@@ -66,14 +66,13 @@ package final class USBIPSocket: Sendable {
     return offers
   }
 
-  /// Requests a device and checks it against the rules. Bytes after the answers belong to the kernel, so they are not
-  /// read.
+  /// Requests a device and checks it against the rules. Bytes after the answers are left for the kernel.
   func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // If a time limit expired, the kernel would conclude that the device is gone.
+    // The kernel would take an expired time limit to mean that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
@@ -133,9 +132,9 @@ package final class USBIPSocket: Sendable {
   }
 }
 
-/// Queries a USB/IP server on a separate thread, so that a slow or endless answer does not block a loop.
+/// Queries a USB/IP server on a separate thread, so that a slow answer does not block the loop.
 ///
-/// Each request has its own connection; requests are sent one after another.
+/// Requests are sent one at a time, each on its own connection.
 ///
 /// ```swift
 /// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
@@ -159,7 +158,7 @@ package final class USBIPInquiry {
     }
   }
 
-  /// Requests a device; if the server grants it, the connection can be handed to the kernel.
+  /// Requests a device. If the server agrees, the connection can be handed to the kernel.
   package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       let connection = try USBIPSocket(host: host, port: port)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it presents the device at
-/// the other end as if it were plugged into this machine.
+/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it presents the remote
+/// device as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
   /// The reason why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ public struct VirtualHostController: Sendable {
 
   private let folder: SystemFolder
 
-  /// Opens the controller of this machine.
+  /// Opens this machine's controller.
   ///
   /// - Throws: an error if the kernel has no such controller, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
@@ -64,7 +64,7 @@ public struct VirtualHostController: Sendable {
     _ = folder.write("\(port)", to: "detach")
   }
 
-  /// Reads the first controller's table, `status`; further controllers (`status.1` and so on) are not needed here.
+  /// Reads the first controller's table, `status`; other controllers (`status.1` and so on) are not needed.
   private func table() throws(Problem) -> [Port] {
     guard let table = folder.read("status") else {
       throw Problem(description: "\(folder.path)/status cannot be read: \(String(cString: strerror(errno)))")

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// The files of one FunctionFS instance: endpoint 0, on which a program describes the function and reads the host's
-/// events, and one file for each other endpoint.
+/// The files of one FunctionFS instance: endpoint 0, through which a program describes the function and reads the
+/// host's events, and a file for each other endpoint.
 ///
 /// The file system is not mounted in a directory, so it disappears when its last file is closed. If this process is
 /// killed, the kernel therefore unbinds the gadget.
@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes every file. Closes all files; this must be the last call.
+  /// Closes all files; this must be the last call.
   func close() {
     isClosed = true
     Glibc.close(control)
@@ -68,7 +68,7 @@ final class FunctionFS {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // If the host has since abandoned a setup, the kernel reports that once.
+      // EIDRM reports, once, that the host has abandoned a setup request.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)

@@ -4,7 +4,7 @@ import Glibc
 /// A simulated accessory on this machine's USB device port: a gadget in configfs with one function, which this program
 /// provides through FunctionFS.
 ///
-/// `init` creates the gadget; plugging in binds it to a controller; releasing the object removes it.
+/// `init` creates the gadget; `plugIn` binds the gadget to a controller; releasing the object removes the gadget.
 /// ``GadgetSystem/sweep(isRunning:)`` removes the gadgets of killed processes.
 ///
 /// ```swift
@@ -18,7 +18,7 @@ package final class Gadget {
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after it has closed its cable: long enough for every host to notice.
+  /// How long an accessory stays unplugged after closing its cable: long enough for every host to notice.
   private static let absence = Duration.milliseconds(300)
   /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -38,7 +38,7 @@ package final class Gadget {
   private var isBound = false
 
   /// - Parameters:
-  /// - controller: its name in /sys/class/udc; by default, the machine's only controller.
+  /// - controller: the controller's name in /sys/class/udc; by default, the machine's only controller.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   package init(
@@ -176,7 +176,7 @@ package final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // A native transport needs two alternate settings, but FunctionFS supports only one.
+    // FunctionFS supports only one alternate setting, and a native transport needs two.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
@@ -195,8 +195,8 @@ package final class Gadget {
   }
 }
 
-/// Handles events of endpoint 0. The loop retains this object instead of the gadget, because releasing the gadget
-/// removes it.
+/// Handles events of endpoint 0. The loop retains this object instead of the gadget, because a gadget is removed when
+/// its object is released.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void
 

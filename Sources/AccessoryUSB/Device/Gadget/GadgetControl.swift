@@ -1,4 +1,4 @@
-/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, the first eight are a setup packet or unused, and
+/// An event of endpoint 0 as FunctionFS reports it: twelve bytes, of which the first eight hold any setup packet, and
 /// the ninth is the event's kind.
 enum FunctionFSEvent: Equatable {
   case bind
@@ -15,7 +15,7 @@ enum FunctionFSEvent: Equatable {
 
   static let size = 12
 
-  /// Returns the events in the bytes that were read; an incomplete one at the end is ignored.
+  /// Parses the events in the bytes that were read, and ignores an incomplete event at the end.
   static func read(_ bytes: ArraySlice<UInt8>) -> [Self] {
     stride(from: bytes.startIndex, through: bytes.endIndex - size, by: size).map { at in
       switch bytes[at + 8] {
@@ -32,12 +32,12 @@ enum FunctionFSEvent: Equatable {
   }
 }
 
-/// Turns the events of endpoint 0 into the behavior of a simulated accessory.
+/// Translates endpoint 0 events into effects on a simulated accessory.
 ///
-/// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; the
-/// kernel passes on all other requests. All requests are passed to the same ``ControlEndpoint`` that a USB/IP device
-/// uses, so that USB/IP devices and gadgets behave alike. If the kernel has answered a request itself, this type
-/// reconstructs the request that the host must have sent.
+/// The kernel answers standard requests (descriptors, addresses, configurations, halts) itself, reports some of them as
+/// events, and passes on all other requests. If an event shows that the kernel has answered a request, this type
+/// reconstructs that request. All requests go to the same ``ControlEndpoint`` that a USB/IP device uses, so that USB/IP
+/// devices and gadgets behave alike.
 ///
 /// The kernel queues few events and drops those that a later one makes obsolete: a single `enable` can stand for a
 /// `disable` and an `enable`, and an `unbind` replaces all earlier events. Every event is therefore valid in every

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Connects the transfers on a gadget's bulk endpoints with the accessory's channel.
+/// Connects the transfers on a gadget's bulk endpoints to the accessory's channel.
 ///
 /// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
 /// anything), connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes
@@ -10,10 +10,10 @@ import Glibc
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
 /// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
 /// which are queued before anything else and complete when the host reads. Two probes are needed, because a
-/// controller's buffer may swallow the first.
+/// controller's buffer may absorb the first.
 ///
-/// Each read is one packet: a longer read would wait for more packets, since not every host marks the end of a transfer
-/// of full packets with an empty one. A write whose size is a multiple of the packet size is followed by an empty
+/// Each read covers one packet. A longer read would wait for more packets, because not every host ends a transfer of
+/// full packets with an empty packet. A write whose size is a multiple of the packet size is followed by an empty
 /// packet, so that each `send` is one transfer for the host.
 ///
 /// USB does not notify a device when a host program ends. After a period of silence the probes are therefore queued
@@ -54,7 +54,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var writesUnderWay = 0
   /// Bytes that were taken from the channel but did not fit into a write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The empty packets to write before anything else: each ends a transfer of full packets or is a probe.
+  /// The number of empty packets to write before anything else, each of which ends a transfer of full packets or is a
+  /// probe.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
@@ -97,8 +98,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // These bytes have already been acknowledged to the host, so a channel that loses the bytes has not ended in an
-    // orderly way.
+    // Unread bytes were already acknowledged to the host, so a channel that loses them has not ended in an orderly way.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -239,7 +239,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // The work is deferred to a separate turn, because a method of this object may be running.
+    // The work is deferred to a later turn, because another method of this object may be running.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

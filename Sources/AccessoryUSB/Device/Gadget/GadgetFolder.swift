@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// One gadget in configfs, which is created, bound to a controller, unbound and removed.
+/// Creates, binds, unbinds and removes one gadget in configfs.
 struct GadgetFolder {
   let folder: SystemFolder
   /// Removes a folder; configfs then also removes the folder's files.
@@ -15,8 +15,8 @@ struct GadgetFolder {
   /// The controller to which the gadget is bound; nil if there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget, and returns the names of the configfs files that this kernel is too old to have. On failure,
-  /// removes everything that was created.
+  /// Creates the gadget, and returns the names of the configfs files that this kernel is too old to provide. On
+  /// failure, removes everything that was created.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module, and reports this error if it cannot find the module.
+      // The kernel tries to load the module, and reports ENOENT if it cannot find the module.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):

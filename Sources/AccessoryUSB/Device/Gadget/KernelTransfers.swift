@@ -6,12 +6,12 @@ import Glibc
 /// blocking read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
 /// A transfer's memory must not be used until the kernel has reported that the transfer is complete, even if it was
-/// cancelled. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
+/// cancelled. Therefore the AIO context is destroyed before the memory is freed, which waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
   /// Each read covers one packet, so keeping the bus busy takes many reads.
   static let mostReads = 64
   static let mostWrites = 8
-  /// The maximum number of bytes per write: the kernel copies them into one block of memory.
+  /// The maximum number of bytes per write, because the kernel copies a write into one block of memory.
   static let writeSize = 16 * 1024
   private static let readSize = 1024
 
@@ -156,10 +156,10 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs a gadget's bulk transfers; implemented with kernel AIO on two files; tests have their own implementation.
+/// Performs a gadget's bulk transfers. ``KernelTransfers`` uses kernel AIO; tests have their own implementation.
 ///
-/// Each transfer has a tag and completes once, in a later turn, even if it is cancelled. The transfers of one direction
-/// complete in the order in which they were started.
+/// Each transfer has a tag and completes exactly once, in a later turn, even if it is cancelled. The transfers of one
+/// direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
   var handler: (any TransferHandler)? { get set }
 
@@ -177,12 +177,12 @@ protocol TransferHandler: AnyObject {
   /// Called when a transfer has completed. The bytes read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
-  /// Called when the kernel has reported all transfers that have completed.
+  /// Called after each batch of completed transfers.
   func transfersReported()
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint now, or the transfer was cancelled, neither of which is a failure.
+  /// The host is not using the endpoint, or the transfer was cancelled; neither is a failure.
   case away
   /// The kernel's error number for any other problem.
   case failed(Int32)

@@ -1,16 +1,16 @@
 /// One pair of bulk endpoints of an imported device, which connects the host's pending transfers to the accessory's
 /// channel.
 ///
-/// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from when the host
-/// selects alternate setting 1 until it selects another setting or the accessory closes the channel. After the
-/// accessory closes the channel, the pair stays halted until the host selects a setting again; a halt is the only way
-/// in which a USB device can signal an end.
+/// The iAP2 pair gets a channel when the host first uses it. A native transport's pair gets a channel when the host
+/// selects alternate setting 1, and loses it when the host selects another setting or the accessory closes the channel.
+/// After the accessory closes the channel, the pair stays halted until the host selects a setting again, because a USB
+/// device can signal an end only with a halt.
 final class USBIPEndpoints {
   let interface: UInt8
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  // Overlapping access is not checked in this type: a pair belongs to one loop and calls no other code while its state
+  // Exclusivity checks are off in this type, because a pair belongs to one loop and calls no other code while its state
   // changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
@@ -43,7 +43,7 @@ final class USBIPEndpoints {
     isHalted = false
   }
 
-  /// Removes the channel and returns it, so that the caller can end it. A native transport then has no endpoints.
+  /// Removes the channel and returns it, so that the caller can end it. A native transport's endpoints are then halted.
   func leave() -> BulkPipe? {
     defer { pipe = nil }
     if protocolName != nil { isHalted = true }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests that a client without a device may send, and the answers. All numbers are big-endian.
+/// The requests that a client may send before it has a device, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
   /// The client wants to import this device for as long as the connection lasts.
@@ -58,7 +58,7 @@ enum USBIPHandshake: Equatable {
 
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// The device's number on the server's only bus, which determines the bus ID and the device number.
+  /// The device's number on the server's only bus; the bus ID contains this number.
   let number: Int
 
   var busID: String { "1-\(number)" }

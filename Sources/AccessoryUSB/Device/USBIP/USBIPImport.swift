@@ -6,11 +6,11 @@ import AccessoryCore
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
 /// the connection ends, when the host makes the next such selection, when the accessory closes the cable, or when the
-/// host has cancelled all its reads and requested nothing for ``hostPatience``. A host that has cancelled its reads and
-/// stays silent counts as a program that has ended, because USB does not report that.
+/// host has cancelled all its reads and requested nothing for ``hostPatience``. USB does not report the end of a host
+/// program, so a host that has cancelled its reads and stays silent is assumed to have ended.
 ///
-/// One of the cable's native channels begins when the host selects alternate setting 1 of a native transport. The
-/// channel ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.
+/// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
+/// ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers; no host needs that many.
   private static let mostPending = 1024
@@ -22,8 +22,8 @@ final class USBIPImport: BulkCarrier {
   /// The number of unsent answer bytes at which the client's requests are no longer read. A client that reads its
   /// answers never reaches this limit.
   private static let mostAnswers = 2 << 20
-  /// How long a host that has cancelled all its reads may stay silent before its program counts as ended. A program
-  /// that reads with a time limit sends a new request immediately.
+  /// How long a host that has cancelled all its reads may stay silent before its program is assumed to have ended. A
+  /// program that reads with a time limit sends a new request immediately.
   static let hostPatience = Duration.seconds(5)
 
   private enum Status {
@@ -36,7 +36,7 @@ final class USBIPImport: BulkCarrier {
   private let onEvent: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  // Overlapping access is not checked for anything that a transfer uses: an import belongs to one loop, and while these
+  // Exclusivity checks are off for the properties that transfers use. An import belongs to one loop, and while these
   // properties change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
   private let main: USBIPEndpoints
@@ -58,8 +58,8 @@ final class USBIPImport: BulkCarrier {
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
-  ///   - onEvent: called with each cable, whose channel is not started.
-  ///   - over: called once, when this end closes the connection, with the client's protocol error if there was one.
+  ///   - onEvent: called with each new cable, whose channel has not been started.
+  ///   - over: called once, when the server closes the connection, with the client's protocol error if there was one.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
@@ -140,7 +140,7 @@ final class USBIPImport: BulkCarrier {
     (debt, hasPaid) = (next, false)
   }
 
-  /// Whether so many answers are still unread that no more requests should be read.
+  /// Whether too many answers are unread for the server to read more requests.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   func writable() {
@@ -301,8 +301,8 @@ final class USBIPImport: BulkCarrier {
     outbox.write { USBIPRequest.answer(sequence, status: status, count: count, into: &$0) }
   }
 
-  /// Sends bytes to the host, without a copy and after all earlier answers. While more requests are waiting, answers
-  /// are collected and sent with one system call.
+  /// Sends bytes to the host after all earlier answers, without copying the bytes. While more requests are waiting,
+  /// answers are collected and sent with one system call.
   private func answer(_ sequence: UInt32, with piece: RawSpan) {
     answer(sequence, count: piece.byteCount)
     var taken = 0

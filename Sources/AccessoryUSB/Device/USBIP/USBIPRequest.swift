@@ -38,7 +38,7 @@ enum USBIPRequest: Equatable {
     guard direction <= 1 else { throw .direction(direction) }
     guard endpoint <= 15 else { throw .endpoint(endpoint) }
     guard length <= UInt32(longestTransfer) else { throw .length(length) }
-    // Non-isochronous transfers use either 0 or all ones.
+    // For transfers that are not isochronous, this field is 0 or all ones.
     let packets = number(32)
     guard packets == 0 || packets == .max else { throw .isochronous(packets) }
     let isIncoming = direction == 1
@@ -55,10 +55,10 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request; the answer says whether the transfer was still pending. A transfer
-  /// cancelled in time gets no separate answer.
+  /// Encodes the answer to an unlink request, which reports whether the transfer was still pending. A transfer that was
+  /// cancelled while pending gets no answer of its own.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    // The status is -ECONNRESET, as a Linux server answers.
+    // A Linux server also answers with -104, which is -ECONNRESET.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 

@@ -12,7 +12,7 @@ import AccessoryCore
 /// server.accept(channel, from: "127.0.0.1")
 /// ```
 public final class USBIPServer {
-  /// How long a client may take to send a request, and how long to read the answer.
+  /// The time that a client has to send a request, and then to read the answer.
   package static let patience = Duration.seconds(10)
   /// How long a client that has a device may leave a transfer incomplete or its answers unread.
   package static let transferPatience = Duration.seconds(30)
@@ -41,7 +41,7 @@ public final class USBIPServer {
     return export
   }
 
-  /// Serves a client that has just connected; its channel must not be started.
+  /// Serves a client that has just connected, and whose channel has not been started.
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     if clients.count(where: \.isWaiting) >= Self.mostWaiting {
@@ -96,7 +96,7 @@ public final class USBIPExport {
     self.onEvent = onEvent
   }
 
-  /// Unplugs the accessory; the client that has imported it loses it.
+  /// Unplugs the accessory, and disconnects the client that has imported it, if any.
   public func unplug() {
     onEvent = nil
     held?.unplug()
@@ -122,7 +122,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Overlapping access is not checked: a client belongs to one loop and calls no other code while its state changes.
+  // Exclusivity checks are off, because a client belongs to one loop and calls no other code while its state changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
@@ -177,8 +177,8 @@ private final class USBIPClient: ChannelHandler {
       ask(asked)
     case .holding(let held, _):
       held.received(bytes)
-      // A client that sends requests endlessly without reading answers must not exhaust memory: the server resumes
-      // reading requests only after the client has read answers.
+      // A client that keeps sending requests without reading the answers must not exhaust memory, so the server reads
+      // no more requests until the client has read answers.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -229,7 +229,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // The answer is the first few hundred bytes on a connection; a connection that cannot accept even that is useless.
+    // A connection that cannot accept its first few hundred bytes is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
