@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links in a capture. The analysis reports the bytes of each session in order, rates and round-trip times,
-/// and each rule that one side violated.
+/// Follows the links in a capture. Reports each session's bytes in order, rates, round-trip times, and protocol
+/// violations.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()
@@ -12,13 +12,14 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction wait for a missing one.
+/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction are held back while an
+/// earlier packet is missing.
 public struct CaptureAnalysis {
-  /// What the analysis reports about an entry in the capture.
+  /// A result of the analysis of one entry.
   public enum Event: Equatable, Sendable {
-    /// Bytes from an External Accessory session; each byte is reported once, in order.
+    /// Bytes from an External Accessory session, in order and without repetitions.
     case session(SessionBytes)
-    /// A sentence about a rule that one side violated.
+    /// A sentence that describes a protocol violation.
     case finding(String)
   }
 
@@ -77,7 +78,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var spoiled = 0
   /// The number of bytes outside packets.
   public var skipped = 0
-  /// The number of packets missing from the capture, judging by the sequence numbers.
+  /// The number of packets missing from the capture, according to the sequence numbers.
   public var missing = 0
   /// The time of the first entry.
   public var begin: Instant?

@@ -3,7 +3,7 @@ import IAP2
 
 /// What a capture shows about one side of a link.
 struct CapturedEnd {
-  /// The maximum number of packets that wait for a missing one. A window is limited to 127 packets.
+  /// The maximum number of packets to hold back while an earlier one is missing: iAP2's largest window.
   static let mostHeld = 127
 
   var statistics: LinkStatistics
@@ -11,9 +11,9 @@ struct CapturedEnd {
   var parameters: LinkParameters?
   /// The sequence number of this side's next packet; nil before the first packet.
   var expected: UInt8?
-  /// Packets received after a missing one, by sequence number.
+  /// The packets after a missing one, by sequence number.
   var held: [UInt8: [UInt8]] = [:]
-  /// For each unacknowledged packet, when it was sent and whether it was sent more than once.
+  /// When each unacknowledged packet was sent, and whether it was sent more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -157,7 +157,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for packets that are missing, and releases the packets held after them.
+  /// Stops waiting for missing packets, and releases the packets held after them.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -216,7 +216,7 @@ struct LinkAnalysis {
     return events + [.session(found)]
   }
 
-  /// Remembers every session that was opened, because bytes may still be in transit after it closes.
+  /// Remembers every session that was opened, because its bytes may still be in transit after it closes.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
       var rest = message.body[...]

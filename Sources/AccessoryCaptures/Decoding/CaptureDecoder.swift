@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture of any size packet by packet as bytes arrive. The entries are the lines that `easim decode`
+/// Decodes a capture of any size, packet by packet, as bytes arrive. The entries are the lines that `easim decode`
 /// prints.
 ///
 /// ```swift
@@ -17,8 +17,8 @@ public final class CaptureDecoder {
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines in a transcript that were skipped because they have another format: the first such line's number,
-  /// counted from 1, and how many such lines there were.
+  /// The lines that were skipped because they are not transcript lines: the first one's number, counted from 1, and how
+  /// many there were.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -29,7 +29,7 @@ public final class CaptureDecoder {
   private var logRun: LogReader.Run?
   private var captures: [PacketCapture] = []
   private var file: CaptureFileDecoder?
-  // Sessions belong to the link, so one narrator reads both directions.
+  // One narrator reads both directions, because sessions belong to the link.
   private var narrator = PacketNarrator()
 
   /// Creates a decoder. If `form` is nil, the format is detected.
@@ -40,8 +40,8 @@ public final class CaptureDecoder {
   /// Whether the capture is a log or a packet file, and therefore has times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// The lines in a log that were skipped because they contain no bytes: the first few ranges of line numbers, counted
-  /// from 1, and the total number of skipped lines.
+  /// The lines of a log that were skipped because they contain no bytes: the first few ranges of line numbers, counted
+  /// from 1, and the total number of lines.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
   /// Processes `bytes` and reports every entry that is now complete.
@@ -62,7 +62,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One compressed byte may expand to a thousand bytes, so the input is unpacked in small pieces.
+      // One compressed byte may expand to a thousand bytes, so the input is unpacked in small chunks.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -153,7 +153,7 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// The maximum number of a dump's repeated bytes that are decoded in one step.
+  /// The maximum number of repeated bytes in a dump to decode in one step.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
@@ -174,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // An entry's line number is that of its last byte. All directions in a log count as one cable.
+      // An entry has the line number of its last byte. All directions in a log count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }
@@ -184,7 +184,7 @@ public final class CaptureDecoder {
 
   // MARK: Logs
 
-  /// The maximum number of named channels in a log. The names may be arbitrary text.
+  /// The maximum number of named channels in a log, because any text may be a name.
   private static let mostLogNames = 16
 
   private func readLog(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
@@ -206,7 +206,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // This part continues a line that is too long to be part of a transcript, or to be shown.
+    // A line that arrives in several parts is too long for a transcript, and too long to be shown.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)
@@ -233,11 +233,11 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // The number of skipped bytes in a transcript may be arbitrarily large.
+    // A transcript may claim any number of skipped bytes.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 
-  /// The counts as text, for example "12 packets, 1 of them spoiled, 3 bytes skipped".
+  /// The counts as text.
   public var text: String {
     func count(_ event: CaptureEntry.Event) -> Int { counts[event] ?? 0 }
     let packets = count(.packet) + count(.spoiled)

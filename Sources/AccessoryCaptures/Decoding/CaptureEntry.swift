@@ -9,7 +9,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case packet
     /// A packet with a wrong payload checksum.
     case spoiled
-    /// A packet that is cut off before its end.
+    /// A truncated packet.
     case unfinished
     case detection
     /// Any other iAP1 frame.
@@ -17,7 +17,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A control message outside a packet.
     case message
     case skipped
-    /// A comment in a capture file, or a transcript line about something other than a packet, such as one side closing.
+    /// A comment in a capture file, or a transcript line that shows no packet, such as one about the end of the link.
     case note
     case transfer
     /// A cable in a capture file, reported before the cable's first packet.
@@ -44,7 +44,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case file(Int)
   }
 
-  /// A native channel in a capture file, where each native channel has its own interface.
+  /// A native channel in a capture file. Each native channel has its own interface there.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
@@ -68,7 +68,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]
-  /// The native channel that a transfer used, or that a note is about.
+  /// The native channel to which the transfer or note belongs.
   public let channel: NativeChannel?
   let skippedCount: Int
 
@@ -160,7 +160,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The extra lines in verbose output: every message parameter, and every byte.
+  /// The additional lines in verbose output, which show every message parameter and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {

@@ -1,21 +1,21 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture file's items: sorts frames into connections, detects which connections carry iAP2, and describes
+/// Decodes a capture file's items: sorts frames by connection, detects the connections that carry iAP2, and describes
 /// their packets.
 ///
-/// Invariant: memory use is bounded. The decoder keeps at most ``mostCables`` cables, what ``PacketCapture`` keeps for
-/// each direction, and a few bytes for each of ``mostStreams`` other streams.
+/// Invariant: memory use is bounded. The decoder keeps at most ``mostCables`` cables, each with one ``PacketCapture``
+/// for each direction, and a few bytes for each of ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// About 73 years; the difference between two times within this limit cannot overflow.
+  /// About 73 years: the difference between two times within this limit cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// One capture for bytes from the accessory (the USB device or Bluetooth peer), and one for bytes to the accessory.
+    /// One capture for bytes from the accessory (the USB device or the Bluetooth peer), and one for bytes to it.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -136,7 +136,8 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// Returns the native channel that an interface carries, if easim named it after a cable and a protocol.
+  /// Returns the native channel that an interface carries, if any. The interface's name consists of the cable's name
+  /// and the protocol's name.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -180,7 +181,7 @@ final class CaptureFileDecoder {
         streams[stream] = .searching(sign)
         return
       }
-      // All of a USB device's endpoints count as one cable, whatever their numbers.
+      // All endpoints of a USB device count as one cable.
       let key = medium == .usb ? stream.connection.with(channel: 0) : stream.connection
       streams[stream] = .found(key)
       let cable = cable(key, medium, Self.name(of: key, medium), emit)
@@ -264,7 +265,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // Real files have few link types. Link types beyond the sixteenth are all counted as one.
+    // Real files have few link types, so all link types after the sixteenth are counted together.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

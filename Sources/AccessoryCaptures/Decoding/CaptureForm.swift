@@ -2,13 +2,13 @@
 public enum CaptureForm: String, CaseIterable, Sendable {
   /// The link's raw bytes.
   case raw
-  /// Bytes in hex, in any layout that tools print.
+  /// A hex dump, in any common layout.
   case hex
   /// One line per packet, as written by `--transcript`.
   case transcript
-  /// Another program's log, with bytes in hex somewhere in its lines.
+  /// Another program's log, with bytes in hex anywhere in its lines.
   case log
-  /// tcpdump's and Wireshark's old file format.
+  /// The older file format of tcpdump and Wireshark.
   case pcap
   /// The file format of Wireshark and of `--capture`.
   case pcapng
@@ -19,7 +19,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
   /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is a transcript if it contains
   /// a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise hex.
-  /// Anything that is not text is raw bytes: an iAP2 stream is never text, because it contains the byte FF.
+  /// Anything that is not text is raw bytes, because an iAP2 stream contains the byte FF, which no text does.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
@@ -29,7 +29,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
   /// Returns the format of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is enough.
+  /// Incomplete lines are also examined, so that the first chunk of a file or the first line from a pipe suffices.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -53,7 +53,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return false
   }
 
-  /// Returns the kind of packet file that begins with `input`; nil while that is undecided, and `.some(nil)` if `input`
+  /// Returns the kind of packet file that begins with `input`; nil while this is undecided, and `.some(nil)` if `input`
   /// is not a packet file.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
@@ -109,7 +109,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why text is not a capture, and the position of the problem.
+/// The reason why text is not a capture, and where the problem is.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line's number, counted from 1.
   public let line: Int

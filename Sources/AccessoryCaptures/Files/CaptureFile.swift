@@ -7,7 +7,7 @@ public enum CaptureFileItem: Sendable {
   case problem(CaptureProblem)
 }
 
-/// The contents of a file's frames, numbered as in tcpdump's list of link types.
+/// The contents of a file's frames; the numbers are those of tcpdump's list of link types.
 public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
@@ -15,11 +15,11 @@ public enum CaptureLinkType: Hashable, Sendable {
   case nativeTransport
   /// Link types 189 and 220 are Linux's usbmon, with a header of 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// Link types 187 and 201 are Bluetooth HCI with a type byte, which in 201 follows a direction.
+  /// Link types 187 and 201 are Bluetooth HCI with a type byte; in 201, a direction precedes the type byte.
   case bluetoothH4(hasDirection: Bool)
-  /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
+  /// Bluetooth HCI without a type byte, because the record's flags hold the type. Only btsnoop uses this.
   case bluetoothH1
-  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes give the type.
+  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
   case packetLogger
   /// Any other link type; its frames are not decoded.
@@ -75,7 +75,7 @@ public struct CaptureFrame: Sendable {
   var flags = 0
   /// The original frame's length; the recorder may have truncated the frame.
   public var originalCount: Int
-  /// The frame's bytes. The slice keeps its whole buffer in memory, so do not keep it while reading a large file.
+  /// The frame's bytes. A slice keeps its whole buffer in memory, so do not keep frames while reading a large file.
   public var bytes: ArraySlice<UInt8>
   /// The file's comments on the frame.
   public var comments: [String] = []
@@ -90,7 +90,7 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
   /// Whether the rest of the file is unreadable.
   public var isFinal = false
 
-  /// The problem as text, for example "byte 24: the file ends in the middle of a record".
+  /// The problem and its offset as text.
   public var description: String { "byte \(offset): \(message)" }
 }
 
@@ -102,7 +102,7 @@ protocol CaptureFileReader {
   mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
-/// Size limits for readers, so that a damaged file cannot exhaust memory.
+/// Size limits that keep a damaged file from exhausting memory.
 enum CaptureLimits {
   static let record = 8 << 20
   static let interfaces = 65_536
@@ -147,8 +147,7 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The array must have those
-  /// bytes.
+  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The bytes must exist.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
@@ -163,7 +162,7 @@ extension RandomAccessCollection<UInt8> where Index == Int {
   func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }
 
-/// The bytes of a file that have arrived but have not been processed yet, with their offset in the file.
+/// The unprocessed bytes of a file, with their offset in the file.
 struct ByteWindow {
   private var bytes: [UInt8] = []
   private var start = 0

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// CLinux functions, declared by hand instead of imported, so that apps need no headers. CLinux.h documents them.
+// These CLinux functions are declared instead of imported, so that apps need no headers. CLinux.h documents them.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,
@@ -9,8 +9,7 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Unpacks gzip data that arrives in chunks and has any number of members. The decompressor uses zlib, which is loaded
-/// only if there is something to unpack.
+/// Unpacks gzip data that arrives in chunks and has any number of members. zlib is loaded only when it is needed.
 final class Gunzip {
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
   private static let room = 1 << 16
@@ -34,7 +33,7 @@ final class Gunzip {
     while !rest.isEmpty {
       switch state {
       case .member:
-        // If the output buffer was filled, there may be more output.
+        // If the output buffer is full, there may be more output.
         while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest

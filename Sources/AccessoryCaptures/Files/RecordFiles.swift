@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// A file format that consists of records, each preceded by a header with its length: pcap, btsnoop, PacketLogger.
+/// A file format of records that each begin with a header with the record's length: pcap, btsnoop, PacketLogger.
 protocol RecordFormat {
   init()
 
-  /// The number of bytes needed before reading can begin, and the number of these bytes that precede the first record.
+  /// The number of bytes needed to begin reading, and how many of these bytes precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
   /// The message for a file that is too short; the file's length is appended to it.
   static var shortFile: String { get }
 
-  /// Returns why a file that begins with these bytes cannot have this format; nil if it may.
+  /// Returns why a file that begins with these bytes cannot have this format; nil if it can.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
@@ -46,8 +46,8 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // The changed format is stored only when the record is complete, because the header of an incomplete one is read
-      // again.
+      // The changed format is stored only when the record is complete, because the header of an incomplete record is
+      // read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -115,7 +115,7 @@ struct BtsnoopFormat: RecordFormat {
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
   static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
-  /// Microseconds from the format's epoch, the year 0, to 1970.
+  /// The microseconds from the format's epoch, the year 0, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
   private var isMonitor = false
@@ -171,8 +171,8 @@ struct PacketLoggerFormat: RecordFormat {
   private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
     let type = bytes[bytes.startIndex + 12]
     return [ByteOrder.big, .little].first { order in
-      // A record's header has 9 bytes after the length. The fraction of a second is in microseconds, and so below a
-      // million.
+      // Every record has at least 9 bytes after its length, and its fraction of a second is below a million
+      // microseconds.
       (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
         && (type <= 0x0D || type >= 0xF7)
     }

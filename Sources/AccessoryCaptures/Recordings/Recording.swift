@@ -1,8 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Everything that an app could have observed on the cables in a capture: attachments, identifications, sessions and
-/// their bytes.
+/// What an app could have observed on the cables in a capture: attachments, identifications, sessions and their bytes.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
@@ -19,7 +18,7 @@ public struct Recording: Equatable, Sendable {
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When the last of these bytes appeared, counted from the capture's first packet.
+    /// When the last of these bytes appeared, measured from the capture's first packet.
     public var time: Instant
     /// The number of the packet that contained the last byte.
     public var packet: Int
@@ -50,7 +49,7 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel. If so, a capture shows nothing before the first transfer.
+    /// Whether the session used a native channel, of which a capture shows nothing before the first transfer.
     public var isNative = false
     /// The session's bytes.
     public var steps: [Step] = []
@@ -90,7 +89,7 @@ public struct Recording: Equatable, Sendable {
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// The accessory's last identification with protocols; if none has protocols, its last identification.
+  /// The accessory's last identification that contains protocols, or else its last identification.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification

@@ -32,7 +32,7 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// Which side each sender's mark in the capture stands for, as far as messages have revealed it.
+    /// The side for which each sender's mark in the capture stands, as far as messages have revealed it.
     var marks: [String: Recording.End] = [:]
     /// The open sessions by identifier, as indices into the attachment's sessions.
     var open: [UInt16: Int] = [:]
@@ -92,8 +92,7 @@ public struct RecordingReader {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
-  /// Starts a new attachment at a cable's first packet, and whenever the cable's link starts again after an
-  /// identification.
+  /// Starts an attachment at a cable's first packet, and whenever the cable's link restarts after an identification.
   private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
     if let cable = cables[number] {
       guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
@@ -117,7 +116,7 @@ public struct RecordingReader {
       recording.attachments[index].identification = IdentificationReading(message).identification
     case .identificationAccepted: recording.attachments[index].accepted = recording.attachments[index].accepted ?? now
     case .startExternalAccessorySession:
-      // A retransmitted packet does not open anything.
+      // A retransmitted packet does not open a second session.
       guard let values = Self.values(message, 2), cable.open[values[1]] == nil else { return }
       try countSession()
       let name = recording.attachments[index].identification?.externalAccessoryProtocol(
@@ -180,7 +179,7 @@ public struct RecordingReader {
 
   // MARK: Native channels
 
-  /// Takes a native channel's transfer; the first one on a channel begins a session.
+  /// Handles a native channel's transfer, which begins a session if it is the channel's first.
   private mutating func takeTransfer(
     _ entry: CaptureEntry, at now: Instant, _ packet: Int
   ) throws(RecordingError) {
@@ -205,8 +204,8 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// Takes a note about the end of a native session: "D closed SIDE …" from the side that closed it, or "A sees SIDE …
-  /// that …" from the other.
+  /// Handles a note about the end of a native session: "D closed SIDE …" from the side that closed it, or "A sees SIDE
+  /// … that …" from the other side.
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open
@@ -253,7 +252,7 @@ public struct RecordingDecoder {
 
   /// Processes the end of the capture and returns the recording.
   ///
-  /// - Throws: The same errors as ``append(_:)``.
+  /// - Throws: the same errors as ``append(_:)``.
   public mutating func finish() throws -> Recording {
     try decoder.finish { take($0) }
     if let failure { throw failure }

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// Reads frames of Bluetooth's host controller interface (HCI) and extracts the bytes of RFCOMM channels.
 ///
-/// A capture may begin in the middle of a connection. If the capture does not contain the setup of an L2CAP channel,
-/// the channel is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
+/// A capture may begin in the middle of a connection. If it does not contain the setup of an L2CAP channel, the channel
+/// is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
 ///
 /// Invariant: at most ``mostConnections`` connections are tracked, and at most one L2CAP payload is kept for each
 /// connection and direction.
@@ -18,7 +18,7 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The positions from which the pending bytes came.
+    /// The positions of the pending bytes in the file.
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
@@ -28,8 +28,8 @@ struct BluetoothFrames {
 
   private struct Connection {
     var halves = [Half(), Half()]
-    /// Pending channel requests by identifier: whether each is for RFCOMM, the requester's channel number, and the
-    /// direction.
+    /// Pending channel requests by identifier: whether the request is for RFCOMM, the requester's channel number, and
+    /// the direction.
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
 
@@ -79,7 +79,7 @@ struct BluetoothFrames {
       bytes = bytes.dropFirst()
       switch first {
       case 2 where frame.direction == .unknown && !hasDirection:
-        // A fragment from the controller is marked with 10, one from the host with 00.
+        // A payload's first fragment is marked with 10 by the controller and with 00 by the host.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
       case 1: return (.command, false, bytes)
@@ -116,7 +116,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// The only event that matters for streams is the end of a connection.
+  /// Reads an event. Only the end of a connection affects streams; some other events identify devices.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard let code = bytes.first else { return }
     emit(.header(bytes.prefix(2 + (BluetoothIdentity.harmless[code] ?? 0)).indices))
@@ -152,8 +152,7 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Bytes before the first start fragment belong to a payload that began before the capture; this is not a
-        // problem.
+        // Bytes before the first start fragment are no problem, because their payload began before the capture.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -173,9 +172,9 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // Signals and the frames that control RFCOMM name channels and sizes, but no devices.
+    // Signals and RFCOMM control frames contain channel numbers and sizes, but do not identify devices.
     places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
-    // The state of this direction is stored now, because the following call reads it again.
+    // The state of this direction is stored here, because the following call reads it again.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -275,7 +274,7 @@ struct RFCOMMFrame {
   }
 
   var kind: Kind
-  /// The data link: six bits, the server channel shifted left by one plus a direction bit.
+  /// The data link in six bits: the server channel, then a direction bit.
   var link: Int
   var information: ArraySlice<UInt8>
   var isIntact: Bool
@@ -293,7 +292,7 @@ struct RFCOMMFrame {
       header = 4
     }
     link = Int(address >> 2)
-    // Channel 0 controls the others and has no credits.
+    // Channel 0 controls the other channels, and has no credits.
     let hasCredits = kind == .information && bytes[first + 1] & 0x10 != 0 && link != 0
     if hasCredits { header += 1 }
     guard bytes.count == header + length + 1 else { return nil }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The positions of everything that a capture file's frames carry: the bytes of iAP2, the headers around them, and the
-/// names of devices. All other bytes of frames belong to other devices and services.
+/// The positions of what a capture file's frames carry: iAP2 bytes, the headers around them, and the addresses and
+/// names of devices. Any other bytes belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
@@ -19,9 +19,9 @@ package struct CapturePlaces {
   package private(set) var streams: [Stream] = []
   /// The positions of the frames, without the file's own headers.
   package private(set) var frames: [Range<Int>] = []
-  /// The parts of frames that show only how frames are built.
+  /// The parts of frames that reveal only the structure of frames.
   package private(set) var headers: [Range<Int>] = []
-  /// The addresses of Bluetooth devices, each with its last byte first.
+  /// The addresses of Bluetooth devices, in reverse byte order.
   package private(set) var addresses: [Range<Int>] = []
   /// The names of Bluetooth devices, padded with zeros.
   package private(set) var names: [Range<Int>] = []
@@ -32,14 +32,13 @@ package struct CapturePlaces {
 
   /// Reads a whole file.
   ///
-  /// - Throws: ``CaptureProblem`` if the file is damaged, or has frames that easim does not know.
+  /// - Throws: ``CaptureProblem`` if the file is damaged, or contains an unknown kind of frame.
   package init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
     guard var reader = form.reader else {
       throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
     }
     var items: [CaptureFileItem] = []
-    // The reader gets the whole file as one array and keeps it, so the indexes of a frame's bytes are offsets in the
-    // file.
+    // The reader gets the whole file as one array, so the indexes of a frame's bytes are offsets in the file.
     reader.append(bytes) { items.append($0) }
     reader.finish { items.append($0) }
     for item in items {

@@ -2,7 +2,7 @@ import IAP2
 
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// What distinguishes connections on one interface: an address on the bus, or a handle.
+  /// Distinguishes connections on one interface: an address on the bus, or a handle.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -11,7 +11,7 @@ struct ConnectionKey: Hashable {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
 
-  /// Whether the end of another connection, or of all connections at that connection's address, also ends this one.
+  /// Returns true if the end of `other`, or of all connections at its address, also ends this connection.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
     other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
   }
@@ -23,17 +23,17 @@ struct StreamKey: Hashable {
   var isReceived: Bool
 }
 
-/// Something that a medium's frames reveal. Positions are indexes into ``CaptureFrame/bytes``.
+/// A fact extracted from a medium's frames. Positions are indexes into ``CaptureFrame/bytes``.
 enum StreamEvent {
-  /// Bytes of a stream, and the positions from which they came.
+  /// Bytes of a stream, and their positions.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
-  /// A part of a frame that shows only how frames are built: headers, lengths, checksums.
+  /// A part of a frame that reveals only the structure of frames: headers, lengths, checksums.
   case header(Range<Int>)
   /// A Bluetooth device's address in reverse byte order.
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection has ended, or all connections at its address have. Any later bytes there belong to a new connection.
+  /// A connection has ended, or all connections at its address have. Later bytes belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -46,7 +46,7 @@ struct LinkSign {
   private(set) var transfers = 0
   private(set) var bytes = 0
 
-  /// Processes a transfer. Once a sign of iAP2 is found, returns the bytes starting with that sign.
+  /// Processes a transfer. If it completes a sign of iAP2, returns the bytes from the start of that sign.
   mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
     transfers += 1
     bytes += transfer.count
@@ -76,7 +76,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Integers have the byte order of the recording machine; the captured length reveals this order.
+/// Integers have the recording machine's byte order, which the captured length reveals.
 struct USBFrames {
   let headerSize: Int
 
@@ -89,7 +89,7 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // A transfer's submission contains sent data, and its completion contains received data.
+    // Sent data is recorded when a transfer is submitted, and received data when it completes.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

@@ -1,4 +1,4 @@
-/// Reads a hex dump line by line, in any layout that tools print and users paste:
+/// Reads a hex dump line by line, in any layout that common tools print:
 ///
 /// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, optionally prefixed with `0x` or
 ///   `\x`, or in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
@@ -9,8 +9,9 @@
 /// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
 /// with `#`, `//` or three backticks are skipped.
 ///
-/// The reader decides which stream each line belongs to, whether the line's offset is the expected one, and which bytes
-/// a `*` repeats. The caller collects the results one by one with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// The reader decides to which stream each line belongs, whether the line's offset is as expected, and which bytes a
+/// `*` repeats. The caller collects results with ``takeRuns(isEnd:)`` as they become available, so a dump may have any
+/// size.
 struct HexDumpReader {
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, counted from 0.
@@ -22,7 +23,7 @@ struct HexDumpReader {
   private struct Stream {
     var mark: String
     var indentation: Int
-    /// The offset of the stream's first line, as written; nil if the stream has no offsets.
+    /// The offset on the stream's first line, as written; nil if the stream has no offsets.
     var first: HexLine.Offset?
     var radix: Int?
     /// The number of bytes since the first offset.
@@ -31,15 +32,15 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Returns true if `offset` is the next line's expected offset. A match also determines the radix.
+    /// Returns true if `offset` is the expected offset of the next line. A match also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
       return true
     }
 
-    /// Returns the distance from the first offset to `offset`, with both read in a radix for which the distance is no
-    /// less than the number of bytes read so far.
+    /// Returns the distance from the first offset to `offset`, in the first radix in which the distance is at least the
+    /// number of bytes read so far.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }
@@ -52,16 +53,16 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes for which all `*` lines in a dump may stand in total, so that a tiny file cannot cause
-  /// hours of work.
+  /// The total number of bytes to which the `*` lines of a dump may expand, so that a tiny file cannot cause hours of
+  /// work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
   /// The names of the streams found so far: the mark before a stream's lines ("A", "TX"), or a number if two streams
-  /// differ only in their indentation. The name is empty if there is a single stream without a mark.
+  /// differ only in their indentation. The name is empty if there is only one stream, without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The most recent bytes, held back because the very last byte of a dump may turn out to be padding.
+  /// The most recent bytes, held back because the last byte of a dump may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
@@ -119,7 +120,7 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// Returns the stream that a line belongs to: the one that expects the line's offset, or else one with the same mark
+  /// Returns the stream to which a line belongs: the one that expects the line's offset, or else one with the same mark
   /// or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
@@ -134,7 +135,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // The offset restarts, so this is another dump, or the other direction of a followed stream.
+    // A restarted offset begins another dump, or the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -163,7 +164,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for; the next line's offset shows how many bytes there are.
+  /// Adds the bytes for which a `*` stands; the next line's offset shows how many there are.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -192,7 +193,7 @@ struct HexDumpReader {
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // Dumps of two-byte words pad an odd number of bytes with a zero byte.
+    // A dump of two-byte words pads an odd number of bytes with a zero byte.
     streams[current].count -= 1
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(

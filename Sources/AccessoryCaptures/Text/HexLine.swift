@@ -27,9 +27,9 @@ struct HexLine: Equatable {
 
 /// Parses one line.
 ///
-/// The form of a number shows whether it is an offset or data. A number is an offset if it precedes a colon; if it has
-/// seven digits, as `od` and `hexdump` print offsets, because data has an even number of digits; or if it has four or
-/// more digits before pairs, and two blanks follow or its value is zero or the expected offset.
+/// A number is an offset if it precedes a colon; if it has seven digits, like the offsets of `od` and `hexdump` (data
+/// has an even number of digits); or if it has at least four digits, pairs follow, and either two blanks follow or its
+/// value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -37,7 +37,7 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// How many columns of the line precede these bytes; greater than zero for the later parts of a long line.
+  /// The number of columns before these bytes, which is greater than zero for the later parts of a long line.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
@@ -130,7 +130,7 @@ struct HexLineScanner {
   private struct FoundOffset {
     let value: HexLine.Offset
     let hasColon: Bool
-    /// Whether the offset has seven digits, as it does before two-byte words.
+    /// Whether the offset has seven digits, as in dumps of two-byte words.
     let isOdd: Bool
   }
 
@@ -143,7 +143,7 @@ struct HexLineScanner {
     let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
     var after = next
     let following = self.word(&after)
-    // By default, od prints octal offsets and two-byte words; options change both.
+    // A seven-digit offset before pairs is from `od`, which prints octal offsets by default.
     let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
     let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
     let isOffset: Bool
@@ -189,7 +189,7 @@ struct HexLineScanner {
     return (out, isWords)
   }
 
-  /// Returns true if a gap of this many blanks after `count` bytes separates the data from the text column.
+  /// Returns true if `gap` blanks after `count` bytes separate the data from the text column.
   private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
     offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
   }
@@ -210,7 +210,7 @@ struct HexLineScanner {
     return bytes
   }
 
-  /// The bytes that pairs of hex digits stand for; nil if a digit is alone or is not hex.
+  /// Converts pairs of hex digits to bytes; nil if a digit is unpaired or is not hex.
   static func bytes(ofPairs digits: [UInt8]) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -227,11 +227,11 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// Returns the next word. In a dump, a word may also contain characters that are not digits, because dumps have a
-  /// text column.
+  /// Returns the next word. In a dump, the word may come from the text column, and contain characters that are not
+  /// digits.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
-    // Skips an offset in the middle of a line, as some debuggers print.
+    // Skips an offset in the middle of a line, as printed by some debuggers.
     if isDump, at > 0, at + 1 < bytes.count, "-:,".utf8.contains(bytes[at]), Self.isDigit(bytes[at - 1]),
       Self.isDigit(bytes[at + 1])
     {

@@ -4,7 +4,7 @@ import AccessoryCore
 ///
 /// - The bytes are the longest run of hex digits: either pairs separated by blanks, commas, colons or `0x`, or one
 ///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
-/// - The direction is a word before the bytes or, failing that, after them: RX, in, received, recv, `<-`; TX, out,
+/// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,
 ///   sent, `->`.
 /// - The time is the first word that is a clock time, seconds with a fraction, or a number of ms.
 struct LogLine: Equatable {
@@ -68,14 +68,14 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// Returns the bytes that a word stands for; nil if the word does not represent bytes. A long word of digits may be
-  /// some other number, so such a word counts only if it begins like iAP2 or belongs to a run.
+  /// Converts a word to bytes; nil if the word does not represent bytes. A long word of digits may be some other
+  /// number, so it counts as bytes only if it begins like iAP2 or belongs to a run.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
     for separator: Character in [":", "-", ","] where word.contains(separator) {
       let parts = word.split(separator: separator, omittingEmptySubsequences: false)
-      // A word with six parts could be a MAC address, and one with three parts a time.
+      // A word with six parts could be a MAC address, and a word with three parts a time.
       let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
       guard isRun else { return nil }
       var all: [UInt8] = []

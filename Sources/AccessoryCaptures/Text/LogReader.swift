@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Reads other programs' logs line by line: any text with runs of hex and words for the direction, the log of iOS's
-/// `accessoryd`, the text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
+/// Reads other programs' logs line by line: any text that contains bytes in hex, the log of iOS's `accessoryd`, the
+/// text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
 ///
-/// The reader uses every line that it recognizes and counts those that it skips. Most of these formats are not fully
-/// documented, and people often paste only parts of a log, so unknown lines are not errors.
+/// The reader uses every line that it recognizes and counts the others. Unknown lines are not errors, because most of
+/// these formats are not fully documented, and users often paste only parts of a log.
 struct LogReader {
   struct Run: Equatable {
     /// The direction: "RX", "TX", a logic analyzer channel's name, or empty.
@@ -22,7 +22,7 @@ struct LogReader {
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The most recent direction, which also applies to following lines that contain only bytes.
+  /// The most recent direction, which also applies to any following lines that contain only bytes.
   private var direction = ""
   /// How many bytes of the current RFCOMM frame remain in btmon's text; nil outside a frame.
   private var frameRest: Int?
@@ -66,7 +66,7 @@ struct LogReader {
     else {
       return skip(line)
     }
-    // A line that consists only of bytes continues the line above it.
+    // A line that consists only of bytes continues the previous line.
     let name = found.direction ?? found.decoder ?? (found.isBare ? direction : "")
     return Run(name: name, bytes: found.bytes, line: line.number, time: now)
   }
@@ -84,7 +84,7 @@ struct LogReader {
       return nil
     }
     guard found.isBare else {
-      // This is a line of btmon's text about the frame's address, control field, credits or checksum.
+      // In btmon's text, lines about the address, control field, credits or checksum precede the frame's bytes.
       if !plain.contains(": ") { frameRest = nil }
       return nil
     }
@@ -119,7 +119,8 @@ struct LogReader {
 /// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
 /// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`, and `Sample,UART: TX data` with a column for each line).
 struct UARTTable {
-  /// The columns that contain bytes. A title is empty if it is only "data" or "value", which does not name the line.
+  /// The columns that contain bytes. A title is empty if it is only "data" or "value", which does not identify the
+  /// line.
   private let values: [(column: Int, title: String)]
   private var time: Int?
   private var name: Int?
@@ -142,7 +143,7 @@ struct UARTTable {
     let columns = Self.columns(text)
     let filled = values.first { $0.column < columns.count && !columns[$0.column].isEmpty }
     guard let (value, title) = filled, let byte = Self.byte(columns[value]) else { return nil }
-    // Start, stop and parity bits have their own rows.
+    // Rows for start, stop and parity bits are skipped.
     if let kind, kind < columns.count, !columns[kind].lowercased().contains("data") { return nil }
     let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? title
     let found = LogLine("\(place) : 00".utf8).direction ?? place

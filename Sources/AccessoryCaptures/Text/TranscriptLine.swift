@@ -1,4 +1,4 @@
-/// One side of a cable, with the side's letter in transcripts and captures.
+/// One side of a cable; the raw value is its letter in transcripts and captures.
 public enum WireEnd: String, Sendable {
   case accessory = "A"
   case device = "D"
@@ -8,12 +8,12 @@ public enum WireEnd: String, Sendable {
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as written, in seconds.
   public let time: String
-  /// The side that sent the packet, or that the line is about.
+  /// The side that sent the packet, or to which the line refers.
   public let end: WireEnd
   /// The packet's contents, as text.
   public let text: String
 
-  /// Parses a line. Returns nil if the line is not from a transcript, for example because something precedes the time.
+  /// Parses a line; nil if the line is not from a transcript, for example because text precedes the time.
   public init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
@@ -42,8 +42,8 @@ public struct TranscriptLine: Equatable, Sendable {
 
 /// Splits text into lines. The text may arrive in chunks that begin and end anywhere.
 ///
-/// A line that is too long to be buffered is delivered in several parts. The line is split between words or, within a
-/// word of hex digits, between two bytes.
+/// A line that is too long to be buffered is delivered in parts. The line is split between words or, in a long word of
+/// hex digits, between two bytes.
 struct LineCutter {
   struct Line {
     /// The text without its line feed.
@@ -62,7 +62,7 @@ struct LineCutter {
   mutating func take<Failure>(_ bytes: [UInt8], _ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
-      // At most one part is added at a time, to bound memory.
+      // At most one part is added at a time, to limit memory use.
       let limit = min(bytes.count, position + Self.longest)
       let end = bytes[position..<limit].firstIndex(of: UInt8(ascii: "\n"))
       rest += bytes[position..<(end ?? limit)]
@@ -88,7 +88,7 @@ struct LineCutter {
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // If a single word fills the second half of the part, the word is split, but never within a byte.
+    // A word that fills the second half of a part is split, but never within a byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
