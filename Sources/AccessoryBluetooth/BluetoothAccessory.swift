@@ -4,13 +4,13 @@ import LinuxIO
 /// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the
 /// accessory's name, and accepts connections from hosts or connects to one.
 ///
-/// The service stays published while the accessory is unplugged, so that replugging needs no new registration. Hosts
-/// that connect during that time are disconnected.
+/// The service stays published while the accessory is unplugged, so that it need not be registered again. Hosts that
+/// connect during that time are disconnected.
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
     case warning(String)
-    /// Plugging the accessory in failed permanently.
+    /// The accessory could not be plugged in, and there will be no further attempt.
     case ended(BluetoothError)
   }
 
@@ -61,8 +61,8 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory: hosts that connect from now on are disconnected. The current connection stays open until
-  /// its owner closes it.
+  /// Unplugs the accessory, so that hosts that connect are disconnected. The current connection stays open until its
+  /// owner closes it.
   package func unplug() {
     onEvent = nil
     waiting = nil
@@ -107,7 +107,7 @@ package final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // The reference is weak, because the settings are restored after this object has been released.
+        // The reference is weak, because the settings may be restored after this object has been released.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -118,8 +118,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // An accessory has no user to answer pairing questions, so this agent does; without an agent, BlueZ refuses every
-      // pairing that needs an answer.
+      // An accessory has no user to answer pairing questions, so this agent answers them. Without an agent, BlueZ
+      // refuses every pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -165,8 +165,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on the other adapters as well. Releasing the descriptor closes a connection on
-    // another adapter.
+    // BlueZ publishes the service record on all adapters. Returning releases the descriptor, which closes a connection
+    // on another adapter.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
@@ -174,13 +174,12 @@ package final class BluetoothAccessory {
   private func take(_ new: Connection<BusDescriptor>) {
     guard let onEvent else { return }
     if let live, let channel = live.carrier() {
-      // An accessory serves one host at a time. Releasing the descriptor disconnects the other host immediately.
+      // An accessory serves one host at a time. Returning releases the descriptor, which disconnects the second host.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has only one connection to a service at a time. If the host connects again, the earlier connection is
-      // dead, even if the kernel has not noticed. When the host's radio is switched off with rfkill, for example, the
-      // other end is not notified. If each end opened one of the two connections, both are alive, and the first is
-      // kept.
+      // A host has only one connection to a service, so if the host connects again, the earlier connection is dead,
+      // even if the kernel has not noticed. (For example, switching off a host's radio with rfkill does not notify the
+      // other end.) If each end opened one of the two connections, both are alive, and the first is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -195,7 +194,7 @@ package final class BluetoothAccessory {
 
   private func liveEnded() {
     live = nil
-    // The new attempt happens in a later turn, so that the owner of the ended connection is notified first.
+    // The next connection is handled in a later turn, so that the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
       if let next = waiting {
         waiting = nil
@@ -236,8 +235,8 @@ package final class BluetoothAccessory {
 
 /// Makes an adapter visible and pairable under the accessory's name, and restores its settings later.
 ///
-/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading the settings again would
-/// return the changed ones, because BlueZ remembers the accessory's name.
+/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading them again would return
+/// the changed settings, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
   /// Whether the settings are in effect; false after the adapter was switched off or BlueZ was restarted.
   var isShown = false

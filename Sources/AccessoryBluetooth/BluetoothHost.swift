@@ -1,11 +1,10 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts their
-/// connections.
+/// Bluetooth in the Apple device's role: lists the paired accessories, connects to them, and accepts their connections.
 ///
-/// When both ends connect at the same time, the host keeps the first connection and closes the other. The accessory
-/// keeps both connections open until one of them ends, so both sides end up with the one that the host kept. When a
+/// When both sides connect at the same time, the host keeps the first connection and closes the second. The accessory
+/// keeps both connections open until one of them ends, so both sides agree on the connection that the host kept. When a
 /// device connects, ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for
 /// ``connect(to:completion:)``.
 package final class BluetoothHost {
@@ -44,8 +43,8 @@ package final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// Creates the host's end on the loop of `blueZ`. BlueZ gives a service to only one client, so all objects on a loop
-  /// share one host.
+  /// Creates a host on the loop of `blueZ`. All objects on a loop share one host, because BlueZ lets only one client
+  /// offer a service.
   package init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
   }
@@ -79,7 +78,7 @@ package final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
-    // Two addresses can name the same device, but a device has only one connection.
+    // Two addresses can name the same device, which has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
         completion(.failure(.failed("another connection to it is being opened")))
@@ -121,9 +120,10 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both ends connected, the first connection is kept. Releasing the descriptor closes the second connection.
+      // If both sides connected, the first connection is kept. Returning releases the descriptor, which closes the
+      // second.
       guard isMadeByDevice else { return }
-      // An accessory has one connection at a time, so the earlier one is dead, even if the kernel has not noticed.
+      // An accessory has only one connection, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()
     }
     if let attempt = attempts[path] { return finish(attempt, .success(descriptor), isMadeByDevice: true) }

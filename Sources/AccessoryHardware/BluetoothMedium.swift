@@ -13,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The Bluetooth host on each loop that has one. BlueZ gives a service to only one D-Bus client, so all finders on a
-  /// loop share a host.
+  /// The Bluetooth host of each loop that has one. All finders on a loop share a host, because BlueZ lets only one
+  /// D-Bus client offer a service.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -41,8 +41,8 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // The error is reported rather than thrown, because a command that waits for an accessory should also wait until
-      // the problem is fixed.
+      // The error is reported instead of thrown, so that a command that waits for an accessory also waits until the
+      // problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
   }
@@ -92,8 +92,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// A placeholder that is listed, with the reason, when no device can be listed: Bluetooth cannot be used, or BlueZ
-  /// does not know the device.
+  /// A placeholder that explains why no device is listed: Bluetooth cannot be used, or BlueZ does not know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -142,7 +141,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // A change in signal strength alone is not reported, because there are many such changes during a scan.
+    // A change in signal strength alone is not reported, because a scan causes many such changes.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
@@ -151,8 +150,8 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
-  /// Lists the placeholder with `reason` or, if the address names an unknown device, with that as the reason; otherwise
-  /// removes the placeholder.
+  /// Lists the placeholder if there is a `reason`, or if the address names an unknown device; otherwise removes the
+  /// placeholder.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { onEvent?(.left(absent, reason: "")) }
     absent = nil
@@ -180,7 +179,7 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 }
 
-/// A port on an adapter. Hosts may connect while the port is open. Releasing the port withdraws the service.
+/// A port on an adapter. Hosts can connect while the port is open. Releasing the port withdraws the service.
 private final class BluetoothPort: Port {
   private let selector: Address.BluetoothSelector
   private let accessory: BluetoothAccessory
@@ -192,7 +191,7 @@ private final class BluetoothPort: Port {
 
   deinit { accessory.stop() }
 
-  /// The address, such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
+  /// The port's address, such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
   var place: String {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }
@@ -235,7 +234,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // The device offered the service when it was paired, so the service may come back.
+      // The device offered the service when it was paired, so it may offer the service again.
       case .noSuchService, .refused, .busy, .failed: .failed(address, error.description)
       }
   }

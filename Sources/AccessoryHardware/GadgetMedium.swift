@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's own USB device port: gadgets, through FunctionFS.
+/// Simulated accessories on this machine's USB device port, as gadgets through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -20,10 +20,10 @@ struct GadgetMedium: Medium {
   }
 }
 
-/// One of this machine's USB device ports with one accessory on it, as a gadget through FunctionFS.
+/// A USB device port of this machine with one accessory on it, as a gadget through FunctionFS.
 ///
-/// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
-/// Gadgets left over from killed processes are removed before a new one is created.
+/// Opening the port binds the gadget to the controller, closing the port unbinds the gadget, and releasing the port
+/// removes the gadget. Gadgets left over from killed processes are removed before a new one is created.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
@@ -35,7 +35,7 @@ final class GadgetPort: Port {
   /// Creates the gadget.
   ///
   /// - Parameters:
-  ///   - controller: the controller's name in /sys/class/udc; nil means the only one.
+  ///   - controller: the controller's name in /sys/class/udc; nil means the machine's only controller.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   init(

@@ -1,11 +1,11 @@
 import AccessoryCables
 
-/// Registers the media that the product `ExternalAccessoryHardware` links into this program.
+/// Registers the media in the product `ExternalAccessoryHardware`.
 ///
-/// This function is called by the package's C library when ``MediumTable/linked`` is created, so that no source file
-/// needs to import this module.
+/// The package's C library calls this function when ``MediumTable/linked`` is created, so that no source file has to
+/// import this module.
 ///
-/// - Parameter table: points to a ``MediumTable``.
+/// - Parameter table: a pointer to a ``MediumTable``.
 @c(easim_add_hardware_media)
 public func addHardwareMedia(to table: UnsafeMutableRawPointer?) {
   let table = table?.assumingMemoryBound(to: MediumTable.self)

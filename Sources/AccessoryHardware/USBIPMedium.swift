@@ -21,15 +21,15 @@ struct USBIPMedium: Medium {
 
 /// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens as long as the bus exists. When an accessory is unplugged, the host sees the device disconnect,
-/// and the server no longer lists it. When plugged in again, the accessory has the same bus ID.
+/// The server listens as long as the bus exists. When an accessory is unplugged, the host sees its device disconnect,
+/// and the server no longer lists it. An accessory that is plugged in again keeps its bus ID.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus {
-  /// The address that the server listens on, including the port that the system chose.
+  /// The address on which the server listens, including the port that the system chose.
   let address: Address
 
   private let server: USBIPServer
@@ -77,7 +77,7 @@ final class USBIPBus {
 }
 
 final class USBIPPort: Port {
-  // The bus is retained, so that the server exists as long as something can be plugged into it.
+  // The bus is retained, so that the server exists as long as an accessory can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
 
@@ -102,8 +102,8 @@ final class USBIPPort: Port {
 }
 
 extension USBAccessoryShape {
-  /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated: a faster accessory
-  /// becomes a high-speed device. Native transports are added by a port that can carry them.
+  /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated, so a faster accessory
+  /// becomes a high-speed device. A port that can carry native transports adds them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryUSB
 import LinuxIO
 
-/// Real accessories on USB, for hosts.
+/// Real accessories on USB.
 struct USBMedium: Medium {
   let kinds = [Address.Kind.usb]
   let noticesPulledCables = true
@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // No event reports that another program has released a device or that access was granted, so a device that cannot be
-  // opened is tried again later.
+  // No event reports that another program has released a device or that access was granted, so opening a device is
+  // retried.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector
@@ -85,7 +85,7 @@ private final class USBFinder: AccessoryFinder {
 extension USBOpening: Connecting {}
 
 extension FoundAccessory {
-  /// Creates the description of a found accessory from a USB device's descriptors.
+  /// Describes a found accessory on the basis of its USB descriptors.
   fileprivate init(_ device: USBAccessory) {
     self.init(key: device.path, identity: device.port, address: device.address)
     name = device.title

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes of adapters and devices, calls
-/// BlueZ with typed errors, and offers services. All objects on a loop share one connection, because BlueZ allows only
-/// one D-Bus client to offer a service.
+/// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes to adapters and devices, calls
+/// BlueZ's methods, and offers services. All objects on a loop share one connection, because BlueZ lets only one D-Bus
+/// client offer a service.
 ///
-/// When BlueZ restarts, adapters and devices disappear and come back, and services are registered again.
+/// When BlueZ restarts, adapters and devices disappear and reappear, and services are registered again.
 ///
 /// ```swift
 /// let blueZ = BlueZ(on: loop)
@@ -13,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// BlueZ has answered. Adapters and devices were reported before this event.
+    /// BlueZ has answered, and the current adapters and devices have been reported.
     case available
     case unavailable(BluetoothError)
     case adapter(BluetoothAdapter)
@@ -22,8 +22,8 @@ package final class BlueZ {
     /// A device has changed or connected; the second value is the device's previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to this machine's ``BluetoothHost``, for the given reason; the host can still connect to
-    /// them.
+    /// Devices cannot connect to this machine's ``BluetoothHost``, for the given reason, although the host can connect
+    /// to them.
     case cannotAccept(BluetoothError)
   }
 
@@ -36,9 +36,9 @@ package final class BlueZ {
     }
   }
 
-  /// The progress of the connection to BlueZ.
+  /// The state of the connection to BlueZ.
   package enum State: Equatable, Sendable {
-    /// The connection was not started, or is still waiting for the first answer.
+    /// The connection has not been started, or is still waiting for the first answer.
     case starting
     case available
     case unavailable(BluetoothError)
@@ -85,7 +85,7 @@ package final class BlueZ {
     return try objects.adapter(named: name)
   }
 
-  /// Delivers all events from now on, until the returned observer is released.
+  /// Delivers all subsequent events, until the returned observer is released.
   package func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
@@ -97,7 +97,7 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// Lists the current adapters and devices. The function blocks until the answer arrives, so it is meant for a command
+  /// Lists the current adapters and devices. Blocks until the answer arrives, so use this function only in a command
   /// that prints the list and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
@@ -112,7 +112,7 @@ package final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects, and reports adapters and devices in later turns of the loop. Further calls do nothing.
+  /// Connects, and reports adapters and devices in later turns of the loop. Additional calls have no effect.
   package func start() {
     guard bus == nil else { return }
     do throws(BusError) {
@@ -143,8 +143,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of the service takes over the name, only one signal arrives, although the old instance's
-    // registrations are lost in this case too.
+    // If a new instance of the service takes over the name, only one signal arrives, but the old instance's
+    // registrations are lost anyway.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -158,8 +158,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers this call before BlueZ answers the next call. If that next call has to start BlueZ, a
-    // signal announces BlueZ's name.
+    // The bus daemon answers this call before BlueZ answers the next one. If the next call has to start BlueZ, a signal
+    // reports BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -199,8 +199,8 @@ package final class BlueZ {
     }
   }
 
-  /// Sets a property. While BlueZ is still changing the property, for example for another program, BlueZ refuses to
-  /// change it again, so the call is repeated for two seconds.
+  /// Sets a property. BlueZ refuses to change a property that it is still changing, for example for another program, so
+  /// the call is retried for two seconds.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why Bluetooth or a device cannot be used, and how to fix the problem.
+/// The reason why Bluetooth or a device cannot be used, and how to fix the problem.
 package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
   case noLibrary(String)
   case noBus(String)
@@ -10,14 +10,14 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process offers the same service: BlueZ allows only one process to offer a service.
+  /// Another process already offers the service, and BlueZ allows only one to do so.
   case serviceTaken
   case notPaired(String)
   case outOfRange
   case refused(String)
   case noSuchService
   case timedOut
-  /// BlueZ is already doing what it was asked to do.
+  /// BlueZ is already performing the same operation.
   case busy
   case failed(String)
 
@@ -47,7 +47,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// The command that fixes the problem, if there is one.
+  /// The command that fixes the problem, if any.
   package var remedy: String? {
     switch self {
     case .noLibrary: "sudo apt-get install --reinstall libsystemd0"
@@ -59,7 +59,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// The command or action that fixes the problem, if there is one.
+  /// The command or action that fixes the problem, if any.
   package var fix: String? {
     switch self {
     case .noLibrary: remedy.map { "install it: \($0)" }
@@ -74,7 +74,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// Translates an error from a call to BlueZ.
+  /// Converts an error from a call to BlueZ.
   package init(_ error: BusError, adapter: String? = nil) {
     switch error {
     case .timedOut: self = .timedOut

@@ -37,15 +37,15 @@ package struct BluetoothAdapter: Equatable, Sendable {
   }
 }
 
-/// A Bluetooth device that BlueZ knows because it is paired or was found by a scan.
+/// A Bluetooth device that BlueZ knows, either paired or found by a scan.
 package struct BluetoothDevice: Equatable, Sendable {
-  /// The device's object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
+  /// The device's object path on D-Bus, below that of its adapter, such as `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
   package var path: String
   package var address: BluetoothDeviceAddress
   /// The device's name; empty if unknown.
   package var name = ""
   package var isPaired = false
-  /// Whether the device may connect without asking the user.
+  /// Whether the device may connect without the user's consent.
   package var isTrusted = false
   package var isConnected = false
   package var isBlocked = false
@@ -54,7 +54,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The signal strength in dBm, available while a scan sees the device.
   package var signal: Int?
 
-  /// Creates a device from its path alone; nil if the path does not belong to a device.
+  /// Creates a device from its path; nil if the path is not that of a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -66,10 +66,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The name of the device's adapter, for example "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether the device offers the accessory service, as both real and simulated accessories do.
+  /// Whether the device offers the accessory service, as real and simulated accessories do.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether the device offers the device service, as both real and simulated Apple devices do.
+  /// Whether the device offers the device service, as real and simulated Apple devices do.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// The device's name, or its address if it has no name.
@@ -110,9 +110,9 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals. The type needs no bus or clock.
+/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals.
 ///
-/// Signals may arrive in any order: the change or removal of an unknown device is ignored.
+/// Signals may arrive in any order, so changes and removals of unknown devices are ignored.
 package struct BluetoothObjects: Equatable, Sendable {
   static let adapterInterface = "org.bluez.Adapter1"
   static let deviceInterface = "org.bluez.Device1"
@@ -131,7 +131,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Returns why an attempt to connect to a device would fail now; nil if an attempt makes sense.
+  /// Returns why an attempt to connect to a device would fail; nil if an attempt may succeed.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -141,13 +141,13 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Applies the complete result of `GetManagedObjects`: anything that the result does not list has been removed.
+  /// Applies the complete result of `GetManagedObjects`; any object that it does not list has been removed.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
     for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
     for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
-    // Adapters precede their devices, because an adapter's path is shorter.
+    // Sorting by path handles an adapter before its devices.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
       events += add(path, interfaces.dictionary ?? [:])
     }

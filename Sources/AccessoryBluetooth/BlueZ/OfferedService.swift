@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the service record, and hands
-/// over each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
+/// An RFCOMM service that this process offers on every adapter. BlueZ listens, publishes the service record, and passes
+/// on each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
 /// object is released or the process ends.
 final class OfferedService {
   enum Event {
@@ -20,8 +20,8 @@ final class OfferedService {
   /// - Parameters:
   ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
-  ///   - path: the path of the object that BlueZ calls; each service needs its own.
-  ///   - isAccepting: whether to accept a device that connects now.
+  ///   - path: the path of the object that BlueZ calls, different for each service.
+  ///   - isAccepting: returns whether to accept a device that connects now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
     isAccepting: @escaping () -> Bool = { true }, onEvent: @escaping (Event) -> Void
@@ -55,8 +55,8 @@ final class OfferedService {
     }
   }
 
-  /// Both `Channel` and the record are needed: without `Channel`, BlueZ does not listen, and without the record, it
-  /// does not publish the serial port profile, which many hosts look for.
+  /// Without `Channel`, BlueZ does not listen. Without the record, BlueZ does not publish the serial port profile, for
+  /// which many hosts search.
   static func options(_ uuid: String, _ channel: UInt8) -> BusValue {
     .properties([
       "Name": .string(name), "Role": .string("server"), "Channel": .uint16(UInt16(channel)),
@@ -67,8 +67,8 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// Returns the SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM with the channel), browse group
-  /// 1002, languages, serial port profile 1101 version 1.2, name.
+  /// Returns the SDP record in BlueZ's XML: service class, protocols (L2CAP, and RFCOMM with the channel), browse group
+  /// 1002, languages, version 1.2 of the serial port profile (1101), and name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -92,8 +92,8 @@ final class OfferedService {
 }
 
 /// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
-/// unregistered when this object is released. Calls from other programs are refused, because they could pass
-/// connections that are not Bluetooth connections.
+/// unregistered when this object is released. Calls from other programs are refused, because the connections that they
+/// pass may not be Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String
@@ -131,12 +131,12 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // When the process ends, BlueZ removes the registration automatically.
+    // BlueZ also removes the registration when this process ends.
     call("Unregister\(kind)") { _ in }
     blueZ.bus?.withdraw(object)
   }
 
-  /// Calls BlueZ's manager for this kind of object, passing this object's path.
+  /// Calls a method of BlueZ's manager for this kind of object, with this object's path as the first argument.
   func call(
     _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {
@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // The object need not be registered again until BlueZ restarts.
+    // An object that is already exported is registered again only after BlueZ restarts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

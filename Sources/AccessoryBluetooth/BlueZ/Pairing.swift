@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// Scans for devices. A scan either reports the devices that it finds, or pairs with one device as soon as it finds
-/// that device, and marks the device as trusted.
+/// Scans for devices. A scan reports every device that it finds, or pairs with one device as soon as it finds that
+/// device, and marks the device as trusted.
 ///
-/// The device is marked as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
-/// ends, even in the middle of pairing.
+/// The device is marked as soon as it is found, because BlueZ forgets a device that is neither paired nor trusted when
+/// the scan ends, even during pairing.
 package final class Pairing {
   package enum Event {
     case found(BluetoothDevice)
     case question(PairingAgent.Question)
     case begun(BluetoothDevice)
-    /// The device is paired, and may connect from now on.
+    /// The device is paired and can now connect.
     case paired(BluetoothDevice)
     /// Pairing failed, and the scan has ended.
     case failed(BluetoothError)
@@ -31,13 +31,13 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// The time limit for pairing, during which the user may have to compare numbers.
+  /// The time limit for pairing, which leaves the user time to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts the scan as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
+  ///   - selector: the device to pair with; if it names none, every device found is reported until ``stop()``.
   ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, `NoInputNoOutput` elsewhere.
   package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
@@ -150,7 +150,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Removes a device; BlueZ deletes the device's bond and no longer trusts the device.
+  /// Removes a device, including its bond and its trusted mark.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

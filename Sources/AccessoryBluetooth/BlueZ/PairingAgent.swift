@@ -1,19 +1,19 @@
 import AccessoryCore
 
-/// Receives the questions that BlueZ asks while two devices pair, for as long as this object exists.
+/// Receives BlueZ's questions during pairing, for as long as this object exists.
 package final class PairingAgent {
   /// A question from BlueZ, to be answered once, now or later.
   package enum Question {
     case authorization(device: String, answer: (Bool) -> Void)
-    /// The user is asked whether both devices show this number.
+    /// Ask the user whether both devices show this number.
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// The user is asked which PIN (1 to 16 characters) the other device expects; nil refuses the pairing.
+    /// Ask the user which PIN (1 to 16 characters) the other device expects; nil refuses the pairing.
     case pin(device: String, answer: (String?) -> Void)
-    /// The user is asked which number the other device shows; nil refuses the pairing.
+    /// Ask the user which number the other device shows; nil refuses the pairing.
     case passkey(device: String, answer: (UInt32?) -> Void)
-    /// The user is asked whether the device may use this service.
+    /// Ask the user whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)
-    /// This text is shown to the user, who enters it on the other device.
+    /// Show this text to the user, who enters it on the other device.
     case show(device: String, String)
     /// The other device gave up, so the last question needs no answer.
     case cancelled
@@ -26,7 +26,7 @@ package final class PairingAgent {
   ///
   /// - Parameters:
   ///   - capability: what the user can do, for example `KeyboardDisplay` or `NoInputNoOutput`.
-  ///   - ready: called each time the agent is registered or registering fails.
+  ///   - ready: called each time the agent has been registered, or could not be registered.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,
     ready: @escaping (Result<Void, BluetoothError>) -> Void, ask: @escaping (Question) -> Void

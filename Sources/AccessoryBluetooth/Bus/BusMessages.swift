@@ -18,11 +18,11 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program, to be answered once. If this object is released without an answer, the other
-/// program receives an error.
+/// A method call from another program, to be answered once. If this object is released without an answer, the caller
+/// receives an error.
 package final class BusCall {
   package let path: String
-  /// The interface of the method; may be empty.
+  /// The method's interface, which may be empty.
   package let interface: String
   package let member: String
   package let arguments: [BusValue]
@@ -65,21 +65,21 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // Errors are ignored, because they mean that the caller is gone.
+    // Errors are ignored, because an error means that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
   }
 }
 
-/// Why a call on D-Bus failed.
+/// The reason why a D-Bus call failed.
 package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case remote(name: String, message: String)
   case timedOut
   case closed(String)
-  /// libsystemd, which speaks D-Bus, cannot be loaded.
+  /// libsystemd, which implements D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// An sd-bus function failed; the values are the attempted action and the system's error number.
+  /// An sd-bus function failed; the values are the action and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

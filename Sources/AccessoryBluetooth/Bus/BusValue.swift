@@ -125,7 +125,7 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  /// Hands over the descriptor; returns -1 if called again.
+  /// Transfers ownership of the descriptor to the caller; returns -1 if called again.
   package func take() -> Int32 {
     defer { number = -1 }
     return number
@@ -142,7 +142,7 @@ func readValues(of message: OpaquePointer) throws(BusError) -> [BusValue] {
   return values
 }
 
-/// Reads the next value at this level of a message; nil if there are no more values.
+/// Reads the next value at the current level of a message; nil if there is none.
 private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   var type: CChar = 0
   var contents: UnsafePointer<CChar>?
@@ -173,7 +173,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes exactly as many bytes as the type occupies. They are the low-order bytes of the result, because all
+    // sd-bus writes only as many bytes as the type has. These are the low-order bytes of the number, because all
     // supported machines are little-endian.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
@@ -208,7 +208,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // Text on D-Bus must not contain zero bytes, because C would end the text at the first one.
+    // D-Bus text cannot contain zero bytes, so the text ends at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)

@@ -6,14 +6,13 @@ import LinuxIO
 
 /// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
-/// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline; there is no extra thread. Messages
-/// are delivered after sd-bus has returned, so a handler may call the bus or close it.
+/// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline, so no extra thread is needed.
+/// Messages are delivered after sd-bus has returned, so that a handler may call the bus or close it.
 ///
 /// ```swift
 /// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
-/// bus.call("org.bluez", "/org/bluez/hci0", "org.freedesktop.DBus.Properties", "GetAll", [.string("org.bluez.Adapter1")]) {
-///   print($0)
-/// }
+/// let properties = "org.freedesktop.DBus.Properties"
+/// bus.call("org.bluez", "/org/bluez/hci0", properties, "GetAll", [.string("org.bluez.Adapter1")]) { print($0) }
 /// ```
 package final class MessageBus: TimerHandler {
   package enum Place: Equatable, Sendable {
@@ -30,7 +29,7 @@ package final class MessageBus: TimerHandler {
   private let timer: LoopTimer
   private let source: WatchedDescriptor
   private(set) var raw: OpaquePointer?
-  /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
+  /// Messages that arrived during a call to sd-bus, to be delivered after the call.
   private var arrivals: [() -> Void] = []
   /// The calls that are waiting for answers, keyed by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
@@ -40,7 +39,7 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects to the bus. The connection comes up in later turns of the loop, but calls can be made immediately.
+  /// Connects to the bus in later turns of the loop. Calls can be made immediately.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.
@@ -51,8 +50,8 @@ package final class MessageBus: TimerHandler {
     timer = loop.makeTimer()
     let bus = try Self.open(place)
     raw = bus
-    // The descriptor is duplicated, because sd-bus closes its own when the bus ends, and a watch must be cancelled
-    // before its descriptor is closed.
+    // The descriptor is duplicated, because sd-bus closes its own descriptor when the bus ends, and a watch must be
+    // cancelled before its descriptor is closed.
     source = WatchedDescriptor(taking: fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3))
     timer.handler = self
     do {
@@ -71,21 +70,21 @@ package final class MessageBus: TimerHandler {
     if let raw { Self.finish(raw) }
   }
 
-  /// Waits for up to a second until the daemon has read everything that was sent, then closes the connection. The
-  /// daemon answers in order, so its answer to one last call proves that it has read everything that was sent earlier.
+  /// Waits up to a second for the daemon to read everything that was sent, then closes the connection. The daemon
+  /// answers in order, so an answer to a final call proves that it has read everything else.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Until the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for the daemon.
+    // Until the bus is ready, nothing has been sent, and sd-bus would wait 90 s for the daemon.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout of 1,000,000 µs keeps a daemon that does not answer from blocking the program.
+      // The timeout is in microseconds; it keeps a daemon that does not answer from blocking the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
     // A process that is being launched holds a copy of the socket until its exec. Shutting the socket down ends the
-    // connection immediately, so the bus releases the connection's names.
+    // connection anyway, so that the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }
@@ -137,8 +136,8 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and blocks until the answer arrives. This function is meant for a command that prints the answer
-  /// and exits, not for a loop that does other work.
+  /// Calls a method and blocks until the answer arrives. Use this function only in a command that prints the answer and
+  /// exits.
   package static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
@@ -232,7 +231,7 @@ package final class MessageBus: TimerHandler {
 
   package func timerFired(_ timer: LoopTimer) { process() }
 
-  /// Lets sd-bus read and write, then delivers what has arrived.
+  /// Lets sd-bus read and write, then delivers the messages that have arrived.
   private func process() {
     guard let raw else { return }
     var failure: BusError?
@@ -248,7 +247,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Makes the watch and the timer match what sd-bus is waiting for.
+  /// Updates the watch and the timer to match what sd-bus is waiting for.
   private func settle() {
     guard let raw, source.number >= 0 else { return }
     let events = sd_bus_get_events(raw)
@@ -309,7 +308,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // Returning 1 means that the message was handled. Signals reach other match rules whatever this function returns.
+    // The value 1 marks a method call as handled. Signals also go to other match rules.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

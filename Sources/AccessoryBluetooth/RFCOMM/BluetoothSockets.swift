@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// Makes Bluetooth connections, through the kernel or, in tests, a substitute.
+/// Makes Bluetooth connections, through the kernel or through a substitute in tests.
 package protocol BluetoothSockets: Sendable {
   /// Begins connecting, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
@@ -17,7 +17,7 @@ package protocol BluetoothSockets: Sendable {
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, which is reached over L2CAP on PSM 1 and uses packets.
+  /// The device's SDP server, which uses packets over L2CAP on PSM 1.
   case serviceDiscovery
   /// An RFCOMM channel, which carries a stream of bytes.
   case rfcomm(channel: UInt8)
@@ -27,7 +27,7 @@ package enum BluetoothSocketKind: Equatable, Sendable {
 package struct KernelSockets: BluetoothSockets {
   package init() {}
 
-  /// Begins connecting. The connection is encrypted, so the devices must be paired.
+  /// Begins connecting. The connection is encrypted, which requires that the devices are paired.
   package func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
@@ -47,14 +47,14 @@ package struct KernelSockets: BluetoothSockets {
 
 extension DescriptorChannel {
   /// The maximum length of an iAP2 packet, chosen so that a packet fits into one RFCOMM frame on most connections. The
-  /// two ends agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
-  /// 990. If the ends agree on a shorter length, a packet takes two frames.
+  /// two sides agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, and Android offers 990
+  /// bytes. If the sides agree on a shorter length, a packet takes two frames.
   ///
-  /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
-  /// 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
+  /// Packets of 667 bytes would fit L2CAP's default on every connection, but 10,000 bytes would then take 16 frames
+  /// instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
-  /// Creates a channel over an RFCOMM connection; nil if the descriptor has already been handed over.
+  /// Creates a channel over an RFCOMM connection; nil if the descriptor has already been taken.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

@@ -2,15 +2,14 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service on a Bluetooth device. An attempt looks up the service's channel over SDP, then
+/// One attempt to connect to a service on a Bluetooth device. The attempt looks up the service's channel over SDP, then
 /// connects over RFCOMM.
 ///
-/// An attempt uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
+/// A raw socket has two advantages over BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
 /// second, and no service has to be registered with BlueZ, which only one process at a time can do.
 ///
-/// For some 20 ms after a connection has ended, this machine's kernel is still closing it: it refuses a new one with
-/// `EBUSY`, or resets the new one together with the old one, without asking the other end. So the attempt is repeated a
-/// few times.
+/// The kernel needs some 20 ms to close an old connection. Until then, it refuses a new connection with `EBUSY` or
+/// resets it together with the old one, so the attempt is repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
@@ -36,7 +35,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private var pause: LoopTimer?
   private var busyTries = 0
 
-  /// The time limit for a whole attempt. Paging a device that is out of range takes about five seconds.
+  /// The time limit for the whole attempt. Paging a device that is out of range takes about five seconds.
   static var timeout: Duration { .seconds(15) }
   private static var busyPause: Duration { .milliseconds(40) }
   private static var mostBusyTries: Int { 10 }
@@ -55,7 +54,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // The attempt starts in a later turn, so that this function returns before even an immediate failure is reported.
+    // The attempt starts in a later turn, so that even an immediate failure is reported after this initializer returns.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 

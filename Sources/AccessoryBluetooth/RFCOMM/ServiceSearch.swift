@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. The search does no I/O: it only builds requests and reads answers.
+/// Looks up a service's RFCOMM channel over SDP. The search does no I/O; it only builds requests and reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -36,8 +36,8 @@ struct ServiceSearch {
   func start() -> [UInt8] { request(continuing: []) }
 
   private func request(continuing state: [UInt8]) -> [UInt8] {
-    // The search pattern is a sequence that contains one UUID. The attribute list is a sequence that contains one
-    // number, 0004 (the protocols).
+    // The search pattern is a sequence of one UUID, and the attribute list is a sequence of one number: 0004, the
+    // protocols.
     let pattern: [UInt8] = [0x35, 0x11, 0x1C] + uuid
     let attributes: [UInt8] = [0x35, 0x03, 0x09, 0x00, 0x04]
     let parameters = pattern + [0xFF, 0xFF] + attributes + [UInt8(state.count)] + state
@@ -80,8 +80,8 @@ struct ServiceSearch {
     return Self.channel(in: elements).map { .found(channel: $0) } ?? .absent
   }
 
-  /// Returns the RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The value
-  /// for the protocols is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
+  /// Returns the RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The
+  /// protocols' value is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {
@@ -107,7 +107,7 @@ enum DataElement: Equatable {
 
   private static let deepest = 8
 
-  /// Reads all elements from bytes; nil if the bytes are truncated or the elements nested too deeply.
+  /// Reads all elements; nil if the bytes are truncated or the elements are nested too deeply.
   static func readAll(_ bytes: [UInt8]) -> [DataElement]? { readAll(bytes[...], depth: 0) }
 
   private static func readAll(_ bytes: ArraySlice<UInt8>, depth: Int) -> [DataElement]? {
