@@ -4,7 +4,7 @@ import AccessoryFormats
 struct JSONText {
   /// The meaning of a string.
   enum Use: Equatable {
-    /// Words, which may contain secrets.
+    /// Text that may contain secrets.
     case text
     /// A secret, recognized by the member's key.
     case secret(SecretKind)
@@ -66,12 +66,12 @@ struct JSONText {
   }
 
   private mutating func mark(_ elements: [Value]) {
-    // A packet in a trace: microseconds, cable, sender, event, text, bytes.
+    // The elements of a packet in a trace are microseconds, cable, sender, event, text and bytes.
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers on native channels form a separate stream. So do packets changed by a fault, because the trace contains
-    // these packets twice.
+    // Transfers on native channels form a separate stream. Packets changed by a fault form another one, because a trace
+    // contains these packets twice.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }
@@ -88,7 +88,7 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // A `name` next to a serial number is an accessory's; other objects' names are not secret.
+    // A `name` next to a serial number is that of an accessory; the names of other objects are not secret.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }
@@ -99,7 +99,7 @@ struct JSONText {
     set("hex", .hex("\(kind) \(cable) \(text("from") ?? "")"))
   }
 
-  /// Encodes a string for use between quotation marks; `<` is escaped, as easim does in HTML pages.
+  /// Encodes a string for use between quotation marks, and escapes `<`, as easim's HTML pages do.
   static func written(_ text: [UInt8]) -> [UInt8] {
     let quoted = JSONObject.quoted(String(decoding: text, as: UTF8.self)).replacing("<", with: "\\u003c")
     return Array(quoted.utf8.dropFirst().dropLast())

@@ -1,11 +1,11 @@
 import AccessoryFormats
 import IAP2
 
-/// A log with bytes in hex, or a hex dump. The bytes are redacted in the same way as those in a capture. All other
-/// words are replaced, except numbers and the words that a decoder needs.
+/// A log with bytes in hex, or a hex dump. Bytes are redacted as in a capture. All other words are replaced, except
+/// numbers and the words that a decoder needs.
 ///
-/// The reader can only guess which digits are bytes. If a wrong guess changes what a decoder finds in the file, or
-/// leaves a secret that a decoder finds, the file is refused.
+/// The reader can only guess which digits are bytes. If a wrong guess changes the decoder's output, or leaves a secret
+/// in it, the file is refused.
 struct LogDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -24,7 +24,7 @@ struct LogDocument: RedactedDocument {
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
-  /// Words that are kept because a decoder needs them, or because they help readers.
+  /// Words that are kept because they are useful to the decoder or to human readers.
   private static let kept: Set<String> = [
     "a", "d", "acl", "data", "rfcomm", "uih", "unnumbered", "info", "length", "packet", "packets", "bytes", "byte",
     "uart",
@@ -35,7 +35,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset; a number alone on a line is then a dump's final offset.
+    /// Whether lines begin with an offset, in which case a number alone on a line is the dump's final offset.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -140,7 +140,7 @@ struct LogDocument: RedactedDocument {
       if digits.count > best.digits.count { best = (start..<index, digits) }
       if index == start { index += 1 }
     }
-    // A single number after other words is not a byte.
+    // A single number after other words is usually not a byte.
     if best.digits.count == 1, best.words.lowerBound > 0 {
       let before = bytes[words[best.words.lowerBound - 1]]
       let isOffset = best.words.lowerBound == 1 && before.allSatisfy { isHex($0) || $0 == UInt8(ascii: ":") }
@@ -188,8 +188,7 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Returns the redacted form of the text after the bytes; that text either shows the same bytes as characters or
-  /// contains other words.
+  /// Redacts the text after the bytes, which either shows the same bytes as characters or contains other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)
@@ -197,7 +196,7 @@ struct LogDocument: RedactedDocument {
     if isFramed { frame = (frame.0 + 1, 1) }
     let count = rest.count - frame.0 - frame.1
     guard frame.0 > 1, count > 0, count <= bytes.count else { return plain(rest) }
-    // The log's author may have removed trailing blanks.
+    // Trailing blanks may have been removed from the log.
     return Array(rest.prefix(frame.0)) + shown.prefix(count) + rest.suffix(frame.1)
   }
 }

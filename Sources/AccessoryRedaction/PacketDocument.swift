@@ -2,11 +2,11 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// A capture file: what `--capture` writes, or what other programs recorded from USB or Bluetooth. Redaction changes
-/// iAP2 packets, native transfers, comments and interface descriptions in place. Of everything else that USB and
-/// Bluetooth carried, only headers stay, and the addresses of Bluetooth devices are replaced.
+/// A capture file, written by `--capture` or recorded by another program from USB or Bluetooth. Redaction changes iAP2
+/// packets, native transfers, comments and interface descriptions in place. Of all other USB and Bluetooth traffic,
+/// only headers stay, and the addresses of Bluetooth devices are replaced.
 ///
-/// easim refuses files with unknown link types or blocks, because it cannot tell what they contain.
+/// Files with unknown link types or blocks are refused, because their contents are unknown.
 struct PacketDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -56,7 +56,8 @@ struct PacketDocument: RedactedDocument {
         let (code, size) = (number(options, 2), number(options + 2, 2))
         guard options + 4 + size <= end else { throw refusal("an option without its end") }
         let range = options + 4..<options + 4 + size
-        // Comments; names of hardware, systems and programs; names, descriptions and filters of interfaces.
+        // These options are comments, names of hardware, systems and programs, and names, descriptions and filters of
+        // interfaces.
         let isText = code == 1 || (type == 1 && [2, 3, 11, 12].contains(code)) || (type == 0x0A0D_0D0A && code <= 4)
         if isText { texts.append(range) }
         if type == 1, code == 3, number(place + 8, 2) == 147 { descriptions.append(range) }
@@ -75,7 +76,7 @@ struct PacketDocument: RedactedDocument {
   }
 
   mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
-    // A copy is needed only where headers of USB and Bluetooth stay.
+    // A copy is needed only if USB or Bluetooth headers stay.
     let original = places.headers.isEmpty && places.addresses.isEmpty ? [] : bytes
     for range in places.frames { bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count)) }
     for range in places.headers { bytes.replaceSubrange(range, with: original[range]) }

@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Replaces the secrets in files before they are sent to others: serial numbers, addresses, names, certificates and
-/// passphrases. Each secret is replaced with text of the same length, and the replacement is the same in all files.
+/// Replaces the secrets in files that are to be shared: serial numbers, addresses, names, certificates and passphrases.
+/// Each secret is replaced with text of the same length, which is the same in all files.
 ///
 /// All files are read before the first is rewritten, so that a name found in one file is also replaced in the others.
 ///
@@ -14,20 +14,21 @@ import IAP2
 /// let redacted = try redaction.finish()[0]
 /// ```
 ///
-/// A file that easim does not understand completely is refused. Each redacted file is read again: a decoder must find
-/// the same packets as before, and no secret may remain.
+/// A file that easim cannot interpret completely is refused. Each redacted file is read again, to verify that a decoder
+/// finds the same packets as before, and that no secret remains.
 public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20
 
-  /// The secrets found, and how many times they were replaced.
+  /// The secrets that were found, and how many times each kind was replaced.
   public private(set) var names: SecretNames
   private var files: [(name: String, document: any RedactedDocument, sketch: CaptureSketch?)] = []
   private let progress: (_ step: String, _ fraction: Double) -> Void
 
   /// Creates a redaction without files.
   ///
-  /// - Parameter progress: called now and then with the current step and how much of it is done, from 0 to 1.
+  /// - Parameter progress: called from time to time with the current step and the completed fraction of it, from 0 to
+  ///   1.
   public init(
     keeping kept: Set<SecretKind>, progress: @escaping (_ step: String, _ fraction: Double) -> Void = { _, _ in }
   ) {
@@ -36,12 +37,12 @@ public struct Redaction {
 
   /// Reads a file and collects its secrets.
   ///
-  /// - Throws: ``RedactionRefusal`` if easim does not understand everything in the file.
+  /// - Throws: ``RedactionRefusal`` if easim cannot interpret the whole file.
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
       let document = try Self.document(bytes)
-      // The sketch stands for the file, so that the file's bytes need not be held beside the document's.
+      // Keeping only a sketch of the original avoids holding the file's bytes in memory twice.
       let sketch = document.isCapture ? CaptureSketch(bytes) { progress("reading \(name)", $0) } : nil
       if document is TranscriptDocument, let reason = sketch?.refusal { throw RedactionRefusal("", reason) }
       files.append((name, document, sketch))
@@ -50,7 +51,7 @@ public struct Redaction {
 
   /// Returns the redacted files, in the order in which they were added.
   ///
-  /// - Throws: ``RedactionRefusal`` if a redacted file would not decode as before, or would still contain a secret.
+  /// - Throws: ``RedactionRefusal`` if a redacted file does not decode as before, or still contains a secret.
   public mutating func finish() throws(RedactionRefusal) -> [[UInt8]] {
     for index in files.indices {
       let name = files[index].name
@@ -67,7 +68,7 @@ public struct Redaction {
     while !files.isEmpty {
       var (name, document, sketch) = files.removeFirst()
       let made = document.rewrite(&names) { progress("replacing secrets in \(name)", $0) }
-      // The redacted file is checked twice: by the reader that found the secrets, and by the decoder.
+      // The reader that found the secrets checks the redacted file first, and the decoder checks it again.
       var rest = SecretNames(keeping: names.kept)
       document = try Self.document(made)
       document.collect(into: &rest) { progress("checking \(name)", $0 / 2) }
@@ -121,20 +122,22 @@ public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConverti
 protocol RedactedDocument {
   /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
-  /// Whether the file identifies its own secrets; if not, it can be redacted only together with a file that does.
+  /// Whether the file identifies its secrets. If not, it can be redacted only together with a file that identifies
+  /// them.
   var namesSecrets: Bool { get }
-  /// Adds the file's secrets to `names`. A document that reads line by line reports how much of the file it has read.
+  /// Adds the file's secrets to `names`. A document that is read line by line also reports its progress.
   mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void)
-  /// Returns the file with its secrets replaced; called once, because it may release what it no longer needs.
+  /// Returns the file with its secrets replaced. Call this method only once, because it may release the document's
+  /// data.
   mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8]
 }
 
-/// The structure that a decoder finds in a capture, without the contents; redaction must not change it.
+/// The structure of a capture as a decoder finds it, without the contents. Redaction must not change the structure.
 private struct CaptureSketch: Equatable {
   /// How many bytes the decoder reads at a time.
   private static let step = 1 << 20
 
-  /// Why the file cannot be read as a transcript; nil if it can.
+  /// The reason why the file cannot be read as a transcript; nil if it can.
   let refusal: String?
   /// A hash of all entries.
   private let entries: Int
@@ -169,7 +172,7 @@ private struct CaptureSketch: Equatable {
         let end = min(place + Self.step, bytes.count)
         try decoder.append(Array(bytes[place..<end]), take)
         place = end
-        // Files of one step are read too quickly to show it.
+        // A file of one step is read too quickly for a progress report.
         if place < bytes.count { progress(Double(place) / Double(bytes.count)) }
       }
       try decoder.finish(take)
@@ -194,7 +197,7 @@ private struct CaptureSketch: Equatable {
   }
 }
 
-/// A file of raw bytes sent by one or both sides of a cable, in the order in which they were sent.
+/// A file of raw bytes that one or both sides of a cable sent, in order.
 struct RawDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

@@ -16,10 +16,10 @@ public enum SecretKind: String, CaseIterable, Sendable {
   case location
   /// Other text, and values that the message catalog does not describe.
   case other
-  /// Data that apps and accessories sent each other.
+  /// Data between apps and accessories.
   case payload
 
-  /// The text with which a replacement starts.
+  /// The start of a replacement's text.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -41,10 +41,10 @@ struct ParameterPlace {
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
-  /// Returns what kind of secret the text or blob in this parameter is; nil if it may be shown.
+  /// Returns the kind of secret in this parameter; nil if its value may be shown.
   ///
-  /// Only values known to be harmless are kept. All other values of three or more bytes are replaced, so that
-  /// parameters missing from the catalog reveal nothing.
+  /// Values known to be harmless are kept. All other values of three or more bytes are replaced, so that parameters
+  /// missing from the catalog reveal nothing.
   func kind(count: Int) -> SecretKind? {
     switch message {
     case 0xAA01, 0xAA03, 0xAA06: return .certificate
@@ -69,7 +69,8 @@ struct ParameterPlace {
       return .serial
     }
     if message == 0x1D01 || message == 0x1D06 {
-      // Protocols, transports, versions and languages are the same in every unit of a product.
+      // Apart from the name, identifications contain values that all units of a product share, such as protocols and
+      // versions.
       return path == [0] ? .name : nil
     }
     return name.hasSuffix("name") ? .name : .other

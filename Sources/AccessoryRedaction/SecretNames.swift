@@ -1,7 +1,7 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets in one or more files, each with a replacement that has the same length and is the same in all files.
+/// The secrets in one or more files, each with a replacement of the same length that is used in all files.
 public struct SecretNames: Sendable {
   /// How many secrets of one kind were replaced.
   public struct Count: Equatable, Sendable {
@@ -16,7 +16,7 @@ public struct SecretNames: Sendable {
   /// How many secrets were replaced, by kind.
   public private(set) var counts: [SecretKind: Count] = [:]
   private var names: [[UInt8]: (kind: SecretKind, name: [UInt8])] = [:]
-  /// The secrets and their kinds, not including the forms in hex.
+  /// The secrets and their kinds, without the secrets' hex forms.
   private var values: [[UInt8]: SecretKind] = [:]
   private var replacements: Set<[UInt8]> = []
   /// The secrets, keyed by their first two bytes, longest first.
@@ -25,7 +25,7 @@ public struct SecretNames: Sendable {
   /// Creates an empty set of secrets.
   public init(keeping kept: Set<SecretKind> = []) { self.kept = kept }
 
-  /// Adds a secret. Single bytes are ignored, because they reveal nothing.
+  /// Adds a secret. Single bytes reveal nothing and are ignored.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
     var value = [UInt8](value)
     // An address written as text is the same secret as its bytes.
@@ -37,7 +37,7 @@ public struct SecretNames: Sendable {
     values[value] = kind
     replacements.insert(name)
     index(value)
-    // Text may also contain the secret in hex, so its hex forms are added too.
+    // Text may contain the secret in hex, so the hex forms are added too.
     guard value.count >= 4 else { return }
     for separator in ["", " ", ":", "-"] {
       for isUpper in [false, true] {
@@ -58,7 +58,7 @@ public struct SecretNames: Sendable {
   /// Returns the replacement; nil if the value is not a secret, or is kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
-      // An address may be written in upper or lower case.
+      // Addresses may be written in upper or lower case.
       guard value.count == 17, let bytes = Self.address(value), let name = names[bytes]?.name else { return nil }
       return Self.hex(name, String(decoding: [value[2]], as: UTF8.self), true)
     }
@@ -80,7 +80,8 @@ public struct SecretNames: Sendable {
     return parts.count == 6 && bytes.count == 6 ? bytes : nil
   }
 
-  /// Returns a replacement of the same length, such as "serial-1------"; for an address, a locally administered one.
+  /// Returns a replacement of the same length, such as "serial-1------", or a locally administered address for an
+  /// address.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
       return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
@@ -89,7 +90,7 @@ public struct SecretNames: Sendable {
     if whole.count <= value.count {
       return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
     }
-    // A value too short for the label is replaced with the number alone, in base 26.
+    // A value that is too short for the label is replaced with the number in base 26.
     var rest = number
     var letters: [UInt8] = []
     for _ in 0..<value.count {
@@ -112,8 +113,8 @@ public struct SecretNames: Sendable {
     return !names.replace(in: &bytes, isText: false)
   }
 
-  /// Replaces every secret in the bytes; returns whether there were any. If `isText` is set, short secrets are also
-  /// replaced if they are whole words.
+  /// Replaces every secret in the bytes, and returns whether there were any. In text (`isText`), short secrets that are
+  /// whole words are replaced too.
   mutating func replace(in bytes: inout [UInt8], isText: Bool) -> Bool {
     guard !index.isEmpty, bytes.count > 1 else { return false }
     var isChanged = false
@@ -132,12 +133,12 @@ public struct SecretNames: Sendable {
     return isChanged
   }
 
-  /// If truncated bytes end with the start of a secret, replaces that start.
+  /// If the bytes are truncated within a secret, replaces the part of the secret that is left.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)
       let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
-      // If several secrets begin with these bytes, the longest is taken; of equally long ones, the one found first.
+      // If several secrets begin with these bytes, the longest is used, or the first one found of the same length.
       guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)
       else { continue }

@@ -22,7 +22,7 @@ struct ShownMessages {
   /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
-      // Most colons are no part of an address; only the rest are worth parsing.
+      // Most colons are not part of an address, and are skipped without parsing.
       guard place + 3 < line.endIndex, [UInt8(ascii: ":"), UInt8(ascii: "-")].contains(line[place + 3]) else {
         continue
       }
@@ -127,7 +127,7 @@ struct ShownMessages {
   }
 
   private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
-    // This mark ends each truncated line.
+    // An ellipsis ends each truncated line.
     let cut = Array("…".utf8)
     let shown =
       shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
@@ -139,7 +139,7 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// Reads a line such as `3 serial number = "…"`, which is indented inside a group and does not name the message.
+  /// Reads a line such as `3 serial number = "…"`, which does not name the message and is indented inside a group.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

@@ -13,16 +13,16 @@ struct WireLayout {
   private(set) var control: [Range<Int>] = []
   /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
-  /// Retransmitted payloads: the position of the copy, and the position of the first transmission.
+  /// Retransmitted payloads: the positions of the copy and of the first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// Each payload's position, and the position of the payload's checksum.
+  /// The position of each payload and of its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
   /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []
 
   private var kinds: [UInt8: UInt8] = [:]
   private var expected: UInt8?
-  /// Packets that arrived before a packet with a lower sequence number, by sequence number.
+  /// Packets that arrived before an earlier packet, by sequence number.
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
   /// The payload of the most recent packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
@@ -49,11 +49,11 @@ struct WireLayout {
       case .spoiled(let header):
         let payload = inside.lowerBound..<piece.range.upperBound - 1
         checksums.append((payload, piece.range.upperBound - 1))
-        // The packet is usually retransmitted intact.
+        // A spoiled packet is usually retransmitted intact.
         spoiled.append((header, payload))
       case .unfinished: damaged.append(inside)
       case .legacy:
-        // An iAP1 frame ends with the same kind of checksum.
+        // An iAP1 frame ends with the same kind of checksum as a packet.
         let payload = piece.range.dropFirst(5).dropLast()
         guard !payload.isEmpty else { break }
         checksums.append((payload, piece.range.upperBound - 1))
@@ -106,7 +106,7 @@ struct WireLayout {
     expected.map { sequence &- $0 >= 128 || ahead[sequence] != nil } ?? false
   }
 
-  /// A SYN starts a new link, and declares what its sessions carry.
+  /// Handles a SYN, which starts a new link and declares what its sessions carry.
   private mutating func begin(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     flush(bytes)
     (expected, sent) = (header.sequence &+ 1, [:])
@@ -119,7 +119,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes early packets in order, even though the packet before them never arrived.
+  /// Processes early packets in order, although an earlier packet never arrived.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
@@ -178,7 +178,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // Bytes that remain are not parameters, so they are replaced as a whole.
+        // The remaining bytes are not parameters, so they are replaced as a whole.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)

@@ -1,11 +1,11 @@
 import IAP2
 
-/// The bytes that one side sent, collected from all places in a file. Secrets in the messages are found and replaced,
-/// and checksums are corrected.
+/// The bytes that one side sent, collected from the whole file. The stream finds and replaces the secrets in messages,
+/// and corrects checksums.
 ///
 /// Packets are put in order, because messages may span several packets. All copies of a retransmitted packet are
-/// changed. Damaged packets and bytes outside packets are overwritten in such a way that the damage looks the same to a
-/// decoder.
+/// changed. Damaged packets and bytes outside packets are overwritten in such a way that a decoder reports the same
+/// damage.
 struct WireStream {
   /// Whether the bytes are a native channel's transfers, which have no packets.
   let isNative: Bool
@@ -29,7 +29,7 @@ struct WireStream {
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// Returns the value; terminating zeros are removed from text.
+  /// Returns the value, without any terminating zeros of text.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }
@@ -59,7 +59,7 @@ struct WireStream {
     if !names.kept.contains(.payload) {
       for ranges in layout.data.values { blank(ranges, where: { _ in true }) }
     }
-    // FF, 5A and 55 are kept, so that a decoder reports the same damage; zeros are kept as padding.
+    // FF, 5A and 55 are kept so that a decoder reports the same damage, and zeros because they are padding.
     blank(layout.damaged) { ![0x00, 0x55, 0x5A, 0xFF].contains($0) }
     for (copy, first) in layout.copies {
       for offset in 0..<copy.count {

@@ -6,7 +6,7 @@ import AccessorySimulator
 import IAP2
 
 extension Profile {
-  /// Creates the profile of a recorded accessory, including the flicker that it showed.
+  /// Creates the profile of a recorded accessory, including any recorded flicker.
   public init(_ recording: Recording) throws(RecordingError) {
     guard let identification = recording.identification else { throw .noIdentification }
     self.init(recorded: identification)
@@ -23,8 +23,7 @@ extension Profile {
 
   /// Creates the profile of an accessory from its identification in a capture.
   ///
-  /// The transport of wireless CarPlay, HID components and unknown parameters are omitted, because a profile cannot
-  /// express them.
+  /// Omits the transport of wireless CarPlay, HID components and unknown parameters, which a profile cannot express.
   public init(recorded identification: Identification) {
     var identity = Identity(
       name: identification.name, manufacturer: identification.manufacturer, modelNumber: identification.model,
@@ -71,7 +70,7 @@ extension Profile.Transport {
   }
 }
 
-/// Reproduces what a recorded accessory did in its sessions, for an accessory that you plug in yourself.
+/// Reproduces a recorded accessory's sessions, for an accessory that you plug in yourself.
 ///
 /// Each session plays the next recorded session of the same protocol; after the last recorded session, the first is
 /// played again. If the device's bytes differ from the recording, the session is closed, and the accessory's timeline
@@ -82,14 +81,14 @@ extension Profile.Transport {
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also reproduces the recorded plugging in and unplugging.
+/// ``ReplayedAccessory`` also reproduces when the accessory was plugged in and unplugged.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings
   private let differed: (ReplayDifference) -> Void
   private var played: [String: Int] = [:]
 
-  /// Creates the behavior of a recording. `differed` is called with the first difference in each session that differs.
+  /// Creates the behavior of a recording. `differed` is called with the first difference in each session.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(),
     differed: @escaping (ReplayDifference) -> Void = { _ in }

@@ -5,8 +5,9 @@ import AccessoryProfiles
 extension Profile {
   /// Creates a self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
   ///
-  /// - Parameter other: a second recording of the same actions; where its requests differ, the script has a wildcard.
-  /// - Returns: the profile, and a note about each protocol, for people to read.
+  /// - Parameter other: a second recording of the same actions; where its requests differ, the script contains
+  ///   wildcards.
+  /// - Returns: the profile, and a note about each protocol for the user.
   public static func imported(
     from recording: Recording, and other: Recording? = nil
   ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
@@ -44,14 +45,14 @@ extension Profile {
   }
 }
 
-/// The requests in recorded sessions, and how each of them was answered.
+/// The requests in recorded sessions, and their answers.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
     var pattern: BytePattern?
-    /// The answer as a template, into which parts of the request are inserted; nil if the answer is always the same.
+    /// The answer as a template into which parts of the request are inserted; nil if the answer is always the same.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -67,7 +68,7 @@ struct RecordedExchanges {
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
   private(set) var exchanges: [Exchange] = []
-  /// The bytes that arrived before the first request of a session, and their times.
+  /// The bytes that the accessory sent before a session's first request, and their delays.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
   /// Notes about differences in a second recording that could not become wildcards.
   private(set) var notes: [String] = []
@@ -95,7 +96,7 @@ struct RecordedExchanges {
     if !others.isEmpty { add(split(twins.exchanges)) }
   }
 
-  /// Returns the exchanges in these sessions, in order, and what arrived before each session's first request.
+  /// Returns the exchanges in these sessions, in order, and the bytes before each session's first request.
   private static func exchanges(
     in sessions: [Recording.Session]
   ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {
@@ -128,7 +129,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// Merges in the exchanges from a second recording of the same actions.
+  /// Merges the exchanges of a second recording of the same actions.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(
@@ -160,7 +161,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// Splits an exchange in which several requests were sent together; the answer is assigned to the last request.
+  /// Splits an exchange in which several requests were sent together. The last request gets the answer.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -185,8 +186,8 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules as a script. If a request was answered in different ways over time, the rules give those answers in
-  /// order, and then repeat the last one.
+  /// The rules as a script. If a request had several answers over time, the rules give those answers in order, and then
+  /// repeat the last one.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
@@ -224,7 +225,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// Returns a time in whole milliseconds; zero if the answer was as fast as the link allows.
+  /// Returns a time in whole milliseconds; zero below 5 ms, which may be due to the link alone.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

@@ -4,8 +4,8 @@ import AccessoryProfiles
 
 /// A request that differs between two recordings of the same actions, as a regular expression.
 ///
-/// Each part that differs becomes a group: a whole number if it consists of digits in both recordings; otherwise any
-/// bytes, with a fixed length if the part has the same length in both recordings.
+/// Each part that differs becomes a group: a whole number if the part consists of digits in both recordings, and
+/// otherwise any bytes, of a fixed length if the part has the same length in both.
 ///
 /// ```swift
 /// let wildcard = RecordedWildcard(Array("SET 9;A".utf8), Array("SET 12;A".utf8))
@@ -39,8 +39,8 @@ struct RecordedWildcard {
     (self.pattern, self.values) = (pattern, values)
   }
 
-  /// Returns the answer as a template that inserts the request's groups; nil if the groups do not explain how the
-  /// answers differ.
+  /// Returns the answer as a template that inserts the request's groups; nil if the groups do not explain the
+  /// difference between the answers.
   func answer(_ one: [UInt8], _ other: [UInt8]) -> ScriptTemplate? {
     var (text, at, otherAt) = ("", 0, 0)
     while at < one.count || otherAt < other.count {
@@ -64,8 +64,8 @@ struct RecordedWildcard {
 
   // MARK: Differences
 
-  /// Returns the parts that differ: any number if both requests have the same length; otherwise a single part between a
-  /// common beginning and a common end.
+  /// Returns the parts that differ: any number of parts if both requests have the same length, and otherwise a single
+  /// part between a common beginning and a common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -87,13 +87,13 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// Returns the range; if it contains only digits in both recordings, extends it to the digits around it.
+  /// Returns the range, extended to the digits around it if it contains only digits in both recordings.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // The bytes next to the range are either the same in both recordings or part of another difference, which is
-    // extended in the same way.
+    // The bytes next to the range are the same in both recordings, or part of another difference that is extended in
+    // the same way.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count

@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The bytes in a recording that are different every time, such as counters and clocks, and are therefore not compared.
+/// The bytes of a recording that are not compared because they change each time, such as counters and clocks.
 ///
 /// ```swift
 /// let mask = try ReplayMask.format.read(text, file: "clock.json5")
@@ -25,14 +25,13 @@ public struct ReplayMask: Equatable, Sendable {
     public var session = 0
     /// The protocol of the sessions; nil means all protocols.
     public var protocolName: String?
-    /// The end that sends the bytes; nil means both ends.
+    /// The side that sends the bytes; nil means both sides.
     public var from: Recording.End?
     /// The offset of the first byte, counted within all the data that the sender sends in the session.
     public var offset = 0
     /// The number of bytes; 0 if there is a pattern.
     public var count = 0
-    /// A pattern of bytes in hex, with `??` for each byte that is not compared; the pattern applies wherever it occurs;
-    /// nil if the entry is a range.
+    /// A pattern, which applies wherever it occurs; nil if the entry is a range.
     public var pattern: Pattern?
 
     /// Creates an entry that covers nothing yet.
@@ -55,7 +54,7 @@ public struct ReplayMask: Equatable, Sendable {
     }
   }
 
-  /// A sequence of bytes, some of which may have any value.
+  /// A sequence of bytes in hex, with `??` for each byte that is not compared.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
     /// The bytes; nil stands for any value.
     public var bytes: [UInt8?]
@@ -95,7 +94,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// Returns which of the bytes that one end of a session sends are not compared, as sorted, separate ranges.
+  /// Returns the bytes from one side of a session that are not compared, as sorted, separate ranges.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {
@@ -126,15 +125,15 @@ public struct ReplayMask: Equatable, Sendable {
 // MARK: - Learning
 
 extension ReplayMask {
-  /// The error for two recordings that cannot be turned into a mask.
+  /// The reason why a mask cannot be made from two recordings.
   public struct Mismatch: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A sentence that describes what is wrong.
+    /// A sentence that describes the problem.
     public let description: String
   }
 
   /// Creates a mask from the bytes that differ between two recordings of the same actions.
   ///
-  /// - Throws: ``Mismatch`` if the recordings differ in more than bytes.
+  /// - Throws: ``Mismatch`` if the recordings differ in more than the values of bytes.
   public init(differencesOf first: Recording, and second: Recording) throws(Mismatch) {
     self.init()
     guard first.sessions.count == second.sessions.count else {

@@ -4,13 +4,13 @@ import AccessoryFormats
 
 /// The settings for playing a recording.
 public struct ReplaySettings: Sendable {
-  /// How quickly recorded delays pass.
+  /// The speed at which recorded delays are replayed.
   public enum Speed: Equatable, Sendable {
-    /// Delays pass at the recorded speed multiplied by this factor.
+    /// The recorded speed, multiplied by this factor.
     case times(Double)
     case max
 
-    /// Returns how long to actually wait when replaying a recorded delay.
+    /// Converts a recorded delay to the delay in the replay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero
@@ -19,23 +19,23 @@ public struct ReplaySettings: Sendable {
     }
   }
 
-  /// How quickly recorded delays pass.
+  /// The speed at which recorded delays are replayed.
   public var speed = Speed.times(1)
   /// The bytes that may differ from the recording.
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other end may send its bytes; nil means no limit.
+  /// How much later than recorded the other side may send its bytes; nil means no limit.
   public var patience: Duration?
 
   /// How long to watch for further bytes after a session's last recorded byte; any such byte counts as a difference.
   public var settle = Duration.milliseconds(200)
 
-  /// Creates the default settings: recorded speed, and every byte must match the recording.
+  /// Creates the default settings: the recorded speed, without any byte that may differ.
   public init() {}
 }
 
-/// The progress of a replay: the sessions that were played, and the first difference in each of them.
+/// The progress of a replay: the sessions that were played, and the first difference in each session.
 public struct ReplayProgress: Equatable, Sendable {
   /// One session of the recording.
   public struct Session: Equatable, Sendable {
@@ -43,11 +43,11 @@ public struct ReplayProgress: Equatable, Sendable {
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
-    /// The number of bytes from the other end that arrived as recorded.
+    /// The number of bytes from the other side that arrived as recorded.
     public var received: Int
     /// How many of the received bytes were not compared because of the mask.
     public var masked = 0
-    /// The number of bytes that this end sends in the recording.
+    /// The number of bytes that this side sends in the recording.
     public var sent: Int
     /// The first difference; nil if everything happened as recorded.
     public var difference: ReplayDifference?
@@ -62,7 +62,7 @@ public struct ReplayProgress: Equatable, Sendable {
   /// The number of sessions in the recording.
   public let count: Int
 
-  /// The number of bytes from the other end that were compared.
+  /// The number of bytes from the other side that were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
   /// Creates the progress of a replay that has not begun.
@@ -84,11 +84,11 @@ public struct ReplayProgress: Equatable, Sendable {
   public var isAsRecorded: Bool { first == nil && sessions.count == count }
 }
 
-/// The first point at which the other end did something that is not in the recording.
+/// The first point at which the other side deviated from the recording.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
   /// What the other end did.
   public enum Kind: Equatable, Sendable {
-    /// A byte differs; the recorded and received bytes are shown from a few bytes before it.
+    /// A byte differs.
     case byte(expected: UInt8, got: UInt8)
     /// More bytes arrived than in the recording.
     case excess(bytes: Int)
@@ -105,7 +105,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether the difference is that something expected did not happen.
+    /// Whether the difference is the absence of an expected event.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true
@@ -120,17 +120,18 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// The end that sent the bytes, or should have sent them.
+  /// The side that sent the bytes, or should have sent them.
   public var from: Recording.End
   /// The offset of the difference, counted within all the data that the sender sends in the session.
   public var offset = 0
-  /// The packet of the capture that contains the expected bytes; 0 if there is none.
+  /// The number of the captured packet that contains the expected bytes; 0 if there is none.
   public var packet = 0
   /// The recorded bytes, starting at ``contextOffset``.
   public var expected: [UInt8] = []
   /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// The offset, within all the data that the sender sends in the session, at which ``expected`` and ``got`` begin.
+  /// The offset at which ``expected`` and ``got`` begin, counted within all the data that the sender sends in the
+  /// session.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {

@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory in a recording: identifies itself, plugs in, unplugs, and answers in sessions exactly as the
-/// recorded accessory did. Only the link and the authentication are live; everything else is recorded.
+/// Plays the accessory in a recording: plugs in, identifies itself, answers in sessions, and unplugs exactly as
+/// recorded. Only the link and the authentication are live.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -23,9 +23,9 @@ import IAP2
 public final class ReplayedAccessory {
   /// What has been played so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the whole recording was played, or a difference was found.
+  /// Whether the replay has ended: the whole recording was played, or a difference was found.
   public private(set) var isOver = false
-  /// A description of what the accessory expects next from the device and its app; nil if it expects nothing from them.
+  /// A description of what the accessory expects next from the device and its app; nil if it expects nothing.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -37,7 +37,7 @@ public final class ReplayedAccessory {
     if !wasIdentified { return "a device to connect" }
     return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
   }
-  /// Why the accessory could not be plugged in at its port; nil if there was no failure.
+  /// The reason why the accessory could not be plugged in at its port; nil if there was no failure.
   public var failure: String? { accessory?.failure }
 
   private let recording: Recording
@@ -69,13 +69,13 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// Returns the profile for an attachment. The profile contains the identification during that attachment or, if there
-  /// was none, during another attachment.
+  /// Returns the profile for an attachment, with the identification from that attachment or, if it has none, from
+  /// another.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
 
-  /// Plugs the accessory in, as at the beginning of the recording.
+  /// Plugs the accessory in, and begins the replay.
   public func plugIn() throws {
     guard index < recording.attachments.count,
       let profile = Self.profile(of: recording, attachment: recording.attachments[index])
@@ -112,7 +112,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// Ends the attachment after all its sessions, once the rest of the attachment's recorded time has passed.
+  /// Once all sessions of the attachment are over and the rest of its recorded time has passed, ends the attachment.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]
@@ -152,7 +152,7 @@ public final class ReplayedAccessory {
 
   /// Returns the handler for a session that the device opened; nil if the recording has no such session at this point.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
-    // A recording does not show when a native-transport channel was opened, only when it was used.
+    // A recording shows when a native channel was used, not when it was opened.
     let candidate =
       waiting.firstIndex {
         (settings.takesAnyOrder || $0.isNative) && $0.protocolName == session.protocolName

@@ -12,14 +12,15 @@ import IAP2
 /// let view = device.makeApp(app, settings: AppSettings())
 /// ```
 ///
-/// The sessions of one attachment are played when the accessory offers its protocols; those of the next attachment wait
-/// until the accessory connects again. Attachments without sessions, such as the first half of a flicker, are skipped.
+/// An attachment's sessions are played when the accessory offers its protocols. The sessions of the next attachment
+/// wait until the accessory connects again. Attachments without sessions, such as the first half of a flicker, are
+/// skipped.
 public final class ReplayedApp: AppHandler {
   /// What has been played so far.
   public private(set) var progress: ReplayProgress
   /// Whether the whole recording was played, or a difference was found.
   public private(set) var isOver = false
-  /// Whether no accessory connected in time.
+  /// Whether the replay ended because no accessory connected in time.
   public private(set) var isAbsent = false
 
   private let attachments: [Recording.Attachment]
@@ -31,7 +32,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// When the last event happened, both in this replay and in the recording.
+  /// When the last event happened, in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
@@ -74,8 +75,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due: each session is opened after the previous one, and after all sessions that had
-  /// already ended at that point in the recording.
+  /// Opens the sessions that are due. Each session is opened after the previous one, and after the end of all sessions
+  /// that had already ended at that point in the recording.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -121,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory was absent before it returned in the recording.
+  /// How long the accessory was absent in the recording before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Plays one end of a recorded session in a live session.
+/// Plays one side of a recorded session in a live session.
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
   private let patience: Duration?
@@ -17,14 +17,14 @@ final class SessionPlayer: SessionHandler {
   private var settling: LoopTimer?
   /// When the last recorded event was replayed; nil before that.
   private(set) var completed: Instant?
-  /// Called once, either at the first difference, or when all bytes have matched and the session has ended as recorded.
+  /// Called once: at the first difference, or when all bytes have matched and the session has ended as recorded.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must still arrive before this end continues; 0 if it is this end's turn.
+  /// The number of bytes that must still arrive before this side continues; 0 if it is this side's turn.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -44,10 +44,10 @@ final class SessionPlayer: SessionHandler {
     settling?.cancel()
   }
 
-  /// Starts playing in a session that was just opened, and becomes its handler.
+  /// Starts playing in a newly opened session, and becomes the session's handler.
   func start(on session: Session) {
     self.session = session
-    // The first action may be due immediately, but a session does not call a handler that is being created.
+    // The first action may be due now, but a session does not call a handler that is still being created.
     timer?.arm(at: loop.now)
   }
 
@@ -101,7 +101,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// Arms the timer that checks whether the bytes that are due arrive in time.
+  /// Arms the timer that checks whether due bytes arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -121,12 +121,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one end of a recorded session. The state machine decides what to send and when, and whether
-/// the other end behaves as in the recording.
+/// The state machine for one side of a recorded session. It decides what to send and when, and whether the other side
+/// behaves as recorded.
 ///
-/// Before this end sends, it waits until all bytes that preceded the send in the recording have arrived, and then for
-/// the recorded delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier
-/// than recorded.
+/// Before this side sends, it waits for all bytes that had arrived by then in the recording, and then for the recorded
+/// delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier than
+/// recorded.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -141,9 +141,9 @@ struct ReplayedSession {
 
   private struct Plan {
     var action: Action
-    /// The number of bytes from the other end that must have arrived before the action.
+    /// The number of bytes from the other side that must arrive before the action.
     var after: Int
-    /// How long to wait once those bytes have arrived and the previous action is done.
+    /// How long to wait after those bytes have arrived and the previous action has been performed.
     var delay: Duration
   }
 
@@ -157,9 +157,9 @@ struct ReplayedSession {
   private(set) var received = 0
   /// The number of received bytes that were not compared.
   private(set) var maskedCount = 0
-  /// The last bytes that arrived, shown as context with a difference.
+  /// The last bytes that arrived, to be shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// When the last action was done or, if later, when the bytes that the next action waits for had arrived.
+  /// The time of the last action or, if later, of the arrival of the bytes for which the next action waits.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -189,13 +189,13 @@ struct ReplayedSession {
 
   // MARK: This end
 
-  /// When the next action is due; nil if this end is waiting for bytes, or has nothing left to do.
+  /// When the next action is due; nil if this side is waiting for bytes, or has nothing left to do.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
   }
 
-  /// Returns the action that is due, if there is one, and counts it as done.
+  /// Returns the action that is due, if any, and counts it as performed.
   mutating func due(at now: Instant) -> Action? {
     guard let deadline, deadline <= now else { return nil }
     next += 1
@@ -234,10 +234,10 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Handles the end of the session: the other end closed it, or the cable was unplugged.
+  /// Handles the end of the session, either because the other side closed it or because the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // Everything in the recording was played, except that this end has not closed the session yet.
+    // The whole recording was played, except that this side has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
@@ -265,7 +265,7 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at a multiple of sixteen bytes, so that recorded bytes can be printed above received ones.
+    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes line up when printed.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
