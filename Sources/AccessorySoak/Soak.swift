@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// Plays seeded worlds. Each seed produces a random world, which is played in virtual time until it is over. All rules
-/// are checked after every step.
+/// Plays seeded worlds. Each seed produces a random world, which is played in virtual time until it ends. The rules are
+/// checked after every step.
 ///
 /// ```swift
 /// let outcome = Soak.run(SoakPlan(seed: 123))
@@ -43,9 +43,9 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time. Two runs of the same seed have the same hash.
+  /// A hash of every byte and event with its time, which is the same in all runs of a seed.
   public let hash: UInt64
-  /// How many loop steps the world took. This number measures the cost of a world independently of the machine.
+  /// How many loop steps the world took, which measures its cost independently of the machine.
   public let steps: Int
 
   /// One line for each broken rule, and the command that reproduces the world.
@@ -56,7 +56,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   }
 }
 
-/// The settings that all worlds of a run share, which determine how a seed becomes a world.
+/// The settings that all worlds of a run share.
 ///
 /// ```swift
 /// var recipe = SoakRecipe()
@@ -65,7 +65,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The accessories' profile, and the name or path by which the user specified it; nil for random accessories.
+  /// The accessories' profile, with the name or path that the user gave; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -85,7 +85,7 @@ public struct SoakRecipe: Sendable {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// Returns the command that replays a seed's world with this profile and these forbidden corner cases.
+  /// Returns the command that replays a seed's world with a profile and with forbidden corner cases.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

@@ -2,8 +2,7 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time, so that a crew that is stopped early has played a range of seeds
-/// without gaps.
+/// Seeds are assigned in order, a few at a time, so that a crew that is stopped early has played a range without gaps.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -15,7 +14,7 @@ public final class SoakCrew: Sendable {
     self.recipe = recipe
     self.jobs = jobs
     let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    // A batch is small enough to stop quickly, and large enough that jobs rarely compete for the next one.
+    // A batch is small enough to stop quickly, and large enough that jobs rarely compete for the queue.
     seeds = WorkQueue(first..<end, batch: 8)
     results = Locked(SoakReport(recipe))
   }
@@ -29,7 +28,7 @@ public final class SoakCrew: Sendable {
   /// Whether all jobs have ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Stops the crew: no new worlds are started.
+  /// Stops the crew, which finishes its current batches.
   public func stop() { seeds.stop() }
 
   /// Plays worlds until all seeds are used or the crew is stopped.
@@ -44,7 +43,7 @@ public final class SoakCrew: Sendable {
 
 /// Shrinks failing worlds in parallel, beginning with the lowest seeds, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds to shrink; more worlds would not help to explain a failure.
+  /// The maximum number of worlds to shrink, because more worlds would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -55,7 +54,7 @@ public final class SoakShrinking: Sendable {
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
   private let tries = Locked(0)
 
-  /// Creates an object that has not shrunk anything yet. Failures are ordered by seed.
+  /// Prepares to shrink the worlds of `failures`, which must be ordered by seed.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -63,10 +62,10 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by seed. After ``stop()``, each world is as small as it had become by then.
+  /// The worlds shrunk so far, by seed. After ``stop()``, some of them may be only partly shrunk.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// How many worlds were shrunk, out of how many, and the number of attempts that this took.
+  /// The number of shrunk worlds, the number of all worlds to shrink, and the number of attempts so far.
   public var progress: (done: Int, all: Int, tries: Int) {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }
@@ -74,7 +73,7 @@ public final class SoakShrinking: Sendable {
   /// Whether all worlds have been shrunk, or shrinking was stopped.
   public var isOver: Bool { queue.isOver }
 
-  /// Stops shrinking. The worlds remain as small as they have become.
+  /// Stops shrinking, and keeps the results so far.
   public func stop() { isStopped.withLock { $0 = true } }
 
   /// Shrinks all the worlds.
@@ -95,7 +94,7 @@ public final class SoakShrinking: Sendable {
   }
 }
 
-/// Hands out numbered work in order to several tasks, until all of it is done or the queue is stopped.
+/// Assigns numbered work to several tasks, in order, until all of it is done or the queue is stopped.
 private final class WorkQueue: Sendable {
   private struct State {
     var left: Range<UInt64>
@@ -121,7 +120,7 @@ private final class WorkQueue: Sendable {
         group.addTask {
           while let numbers = self.take() {
             body(numbers)
-            // Other tasks share these threads, and must not have to wait for thousands of worlds.
+            // Without this yield, other tasks on these threads would have to wait for thousands of worlds.
             await Task.yield()
           }
         }
@@ -133,7 +132,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // `prefix` cannot be used, because a soak without a seed count has more numbers left than an Int can represent.
+      // `prefix` would fail, because a soak without a seed count has more numbers left than an Int can represent.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

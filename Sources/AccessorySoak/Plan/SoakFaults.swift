@@ -2,11 +2,10 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds. The faults' parameters are chosen so that each fault has an effect in a world that lasts
-/// a few seconds.
+/// Random faults of all kinds, with parameters for which each fault has an effect in a world that lasts a few seconds.
 enum SoakFaults {
   private enum Harm {
-    /// The fault delays, splits or holds back bytes, but all bytes arrive.
+    /// The fault delays, splits or holds back bytes, all of which arrive.
     case none
     /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
@@ -14,7 +13,7 @@ enum SoakFaults {
     case end
   }
 
-  /// Returns any fault. With `lossless`, returns only faults with which every byte arrives exactly once and in order.
+  /// Returns a random fault; with `lossless`, one with which every byte arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -38,7 +37,7 @@ enum SoakFaults {
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  /// Returns the faults that do the given kind of harm, each repeated according to its likelihood.
+  /// Returns the faults that do a kind of harm, each repeated in proportion to its likelihood.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -71,7 +70,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single-byte pieces are rare, because they take a hundred times as long and the scanner's own tests cover them.
+      // Tiny pieces are rare, because they take a hundred times as long, and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -126,8 +125,8 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // The fault should produce wrong sequence numbers with valid checksums. Because few bit flips hit the sequence
-        // number, more packets are affected than with other faults.
+        // This fault should produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence number,
+        // so more packets are affected than with other faults.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)
@@ -143,7 +142,7 @@ enum SoakFaults {
   }
 }
 
-/// Random quirks for a profile, of both accessories and devices.
+/// Random quirks of accessories and devices.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []

@@ -7,7 +7,7 @@ import AccessoryWorlds
 public enum ScenarioFile: Equatable, Sendable {
   /// A scenario with one app, judged by what that app sees.
   case scenario(Scenario)
-  /// A scenario with `apps`, as written by `easim soak`; the rules for seeded worlds apply to its world.
+  /// A scenario with `apps`, as written by `easim soak` and judged by the soak's rules.
   case plan(ScenarioWithApps)
 
   /// The text that `easim scenario show` prints.
@@ -29,15 +29,14 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// Reads the file that a reference names: a name, or a path if it contains a `/` or has an extension.
+  /// Reads the file that a reference identifies: a path if it contains a `/` or has an extension, and otherwise a name.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
-/// A scenario with several apps, each of which opens sessions and sends bytes. A scenario with several apps is judged
-/// by the soak's rules, not by expectations. Reading a plan's file restores the plan, and thus exactly the same world,
-/// byte for byte.
+/// A scenario with several apps, each of which opens sessions and sends bytes. The soak's rules, not expectations,
+/// decide whether it passes. Reading a plan's file restores the plan, and thus exactly the same world, byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -63,7 +62,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// Returns the format of plan files, given the names that they may refer to.
+  /// Returns the format of plan files that may refer to the given names.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()
@@ -107,7 +106,7 @@ extension SoakPlan {
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// Returns the text of the plan's file, with a comment at the top. Only what differs from the defaults is written.
+  /// Returns the text of the plan's file, with a comment at the top. Values that equal the defaults are omitted.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
@@ -248,8 +247,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys that together set ``reading``. The keys are applied in the order of the fields; combinations for which
-  // this order does not work are rejected.
+  // The following keys together set ``reading``. They are applied in the order of the fields, and combinations for
+  // which this order does not work are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

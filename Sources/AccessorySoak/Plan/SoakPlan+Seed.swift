@@ -6,13 +6,13 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// Creates the plan for a seed. If there is a template, the accessories have the template's identity, protocols,
-  /// link, authentication and quirks. The template's behavior is used only if it is an echo; otherwise sessions carry
-  /// the plan's bytes in both directions, because only known bytes can be checked.
+  /// Creates the plan for a seed. Accessories get the identity, protocols, link, authentication and quirks of
+  /// `template`, if any. The template's behavior is used only if it is an echo. Otherwise, sessions carry the plan's
+  /// bytes in both directions, because only known bytes can be verified.
   ///
-  /// Worlds are small, so that a test can play thousands of them: most have one accessory and a few sessions with a few
+  /// Worlds are small, so that a test can play thousands of them. Most have one accessory and a few sessions of a few
   /// packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers about to
-  /// wrap around, packets with hardly room for a byte.
+  /// wrap around, and packets with hardly any room for payload.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -85,7 +85,7 @@ extension SoakPlan {
         steps.append(Step(at: at, .app(.quits, of: .named(app))))
       }
     }
-    // The sort is stable, so steps at the same time stay in the order in which they were planned.
+    // The sort is stable, so steps at the same time stay in their planned order.
     for index in steps.indices { steps[index].at = min(steps[index].at, length) }
     steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
@@ -109,8 +109,8 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// Creates an accessory with a given profile. Worlds have no native channels, so protocols with native transport use
-  /// the link.
+  /// Creates an accessory with a profile. Worlds have no native channels, so protocols with native transport use the
+  /// link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -139,7 +139,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // This accessory never becomes ready, because packets this short cannot hold authentication messages.
+    // An accessory with packets this short never becomes ready, because authentication messages do not fit.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -176,8 +176,8 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on its number of packets, not on
-  /// its number of bytes.
+  /// Creates a plan for packets that hold `payload` bytes. A world's cost depends on its number of packets, not on its
+  /// number of bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))
@@ -212,7 +212,7 @@ struct PlanRandom {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// Returns a log-uniform random number, which is as likely to be between 1 and 10 as between 100 and 1,000.
+  /// Returns a random number in which every order of magnitude is likely, the lower ones more than the higher ones.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

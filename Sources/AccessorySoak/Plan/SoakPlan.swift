@@ -5,8 +5,8 @@ import AccessoryWorlds
 
 /// A seeded world as data: accessories, apps, the faults on cables, and steps.
 ///
-/// All random choices are made here, from the seed alone, so that a plan can be shown, replayed and shrunk. The random
-/// choices during the run (faults, jitter) follow from the seed as well.
+/// The seed alone determines the plan, so that the plan can be shown, replayed and shrunk. Random choices during the
+/// run (faults, jitter) depend on the same seed.
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory in the world.
   public struct Accessory: Equatable, Sendable {
@@ -16,8 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does in each session, in order; after the last entry, the first entry is used again. If the
-    /// list is nil, the built-in echo handles sessions.
+    /// What the accessory does in each session, in order; after the last entry, the list starts over. If the list is
+    /// nil, the built-in echo handles sessions.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -27,13 +27,13 @@ public struct SoakPlan: Equatable, Sendable {
     public var sessions: [SoakStreamPlan]
     /// How long the app waits after an accessory connects before it opens the next session.
     public var patience: Duration
-    /// Whether the app also tries to open sessions with accessories that do not offer any protocols.
+    /// Whether the app also tries to open sessions with accessories that offer no protocols.
     public var isRude: Bool
     /// The app's name in steps.
     public var name = "app-0"
   }
 
-  /// A step at a certain time.
+  /// An action at a certain time.
   public typealias Step = Scenario.Step
 
   /// The random seed.
@@ -46,7 +46,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var steps: [Step]
   /// The faults on the world's cables.
   public var faults: [CableFault]
-  /// How the cables carry bytes.
+  /// The speed of the cables.
   public var speed: World.Settings.CableSpeed
   /// The device's link settings.
   public var deviceLink: SoakLinkChoices
@@ -56,41 +56,41 @@ public struct SoakPlan: Equatable, Sendable {
   public var deviceLength: UInt16
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// A flicker that the device causes, without any action by the accessory.
+  /// The flicker that the device causes, if any.
   public var deviceFlicker: Flicker?
   /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.authentication
-  /// The identifier of the device's first session on each cable.
+  /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// The time at which the steps are over; everything unfinished must then be completed.
+  /// When the steps are over and the world begins to complete everything that is unfinished.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether bytes may be wrong without the link noticing, in which case the rules about bytes do not apply. The cause
-  /// may be a fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, or a quirk that
-  /// loses bytes or starts sessions with bytes of earlier sessions.
+  /// Whether the link may deliver wrong bytes unnoticed, in which case the rules about bytes do not apply. Causes are a
+  /// fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, and quirks that lose
+  /// bytes or start sessions with bytes of earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link in this world works without acknowledgements. On such a link, nothing may be lost in transit,
-  /// because lost packets are not sent again.
+  /// Whether any link in this world works without acknowledgements. Such a link needs lossless cables, because it does
+  /// not retransmit packets.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
 }
 
-/// Link settings that profiles do not contain, for either end.
+/// Link settings of either end that profiles do not contain.
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
   /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
-  /// be less than the window; real accessories may break this rule.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. A profile's number must be less
+  /// than the window, a rule that real accessories may break.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false
@@ -108,14 +108,14 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var sendBound = 256 * 1024
 }
 
-/// What one end of a session does.
+/// The plan for one end of a session.
 public struct SoakStreamPlan: Equatable, Sendable {
   /// How this end of the session reads.
   public enum Reading: Equatable, Sendable {
     case eager
-    /// This end reads the given number of bytes at a time, and pauses between reads.
+    /// This end reads some bytes at a time, and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// This end reads the given number of bytes, then pauses for the given time; nil means that it never reads again.
+    /// This end reads some bytes, then pauses; if `resumes` is nil, it never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 

@@ -3,9 +3,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// One session as seen from both ends: what each end wrote and read, and why the session ended there.
+/// A record of one session: what each end wrote and read, and why the session ended there.
 ///
-/// Invariant, checked with every read: what one end has read is a prefix of what the other end has written.
+/// Invariant, checked at every read: the bytes that one end has read are a prefix of those that the other end has
+/// written.
 final class SoakAccount {
   final class Half {
     let stream: UniqueStream
@@ -16,8 +17,8 @@ final class SoakAccount {
     /// Whether the session was opened at this end. A session that the accessory refuses or ignores is not opened.
     var isOpen = false
 
-    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. In this state,
-    /// this end cannot find out that the peer is gone.
+    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. An end in this
+    /// state cannot find out that its peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -34,7 +35,7 @@ final class SoakAccount {
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered, or handles the session without using this record.
   let isIgnored: Bool
-  /// Whether packets may be changed unnoticed, in which case wrong bytes prove nothing.
+  /// Whether packets may be corrupted unnoticed, in which case wrong bytes break no rule.
   let isHostile: Bool
   /// How many times the link had gone down before the session was opened.
   let linkDownsBefore: Int
@@ -49,7 +50,7 @@ final class SoakAccount {
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
     device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
-    // An echo sends back the device's bytes.
+    // An echo sends the device's bytes.
     simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 
@@ -72,10 +73,10 @@ final class SoakAccount {
     }
   }
 
-  /// Returns what is wrong with the session's result; nil if nothing is wrong.
+  /// Returns the rule that the session's result breaks; nil if there is none.
   ///
-  /// A link has no keep-alive, so an end with nothing to send cannot know that its peer has given up. The session may
-  /// therefore stay open at an end that is not waiting for an acknowledgement.
+  /// A link has no keep-alive, so an end that waits for no acknowledgement cannot know that its peer has given up. The
+  /// session may stay open at such an end.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
@@ -92,8 +93,8 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // Everything that was written before a clean close must arrive before the close. An echo is an exception, because
-    // it drops bytes that it can no longer send back.
+    // Bytes written before a clean close must arrive before the close. An echo is an exception, because it drops bytes
+    // that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")

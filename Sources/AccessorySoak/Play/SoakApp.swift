@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app in a seeded world. The app opens each session in its plan when an accessory offers that session's protocol.
+/// An app in a seeded world, which opens the sessions in its plan as accessories appear.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -11,7 +11,7 @@ final class SoakApp: AppHandler {
   private var next = 0
   private var timers: [LoopTimer] = []
 
-  /// `opened` is called with each session before anything else happens in it.
+  /// `opened` is called with each new session, before any of its events.
   init(
     _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
     opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has since disconnected. When the accessory connects again, the app starts over.
+      // The accessory has disconnected in the meantime. The app tries again when the accessory connects again.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

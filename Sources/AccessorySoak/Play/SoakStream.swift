@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak. It writes, reads and closes as planned, and checks every byte that it reads.
+/// One end of a session in the soak: writes, reads and closes as planned, and checks every byte that it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
@@ -63,7 +63,7 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes this end reads before it stops reading; nil if it never stops.
+  /// How many bytes this end reads before it stops; nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -84,13 +84,13 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
-  /// Starts the stream, which must already be the session's handler.
+  /// Starts the stream. The stream must already be the session's handler.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// Makes the stream only read from now on, because the world is about to end.
+  /// Stops writing and closing, and reads everything that arrives, because the world is about to end.
   func settle() {
     isSettling = true
     left = 0

@@ -8,14 +8,14 @@ import AccessoryWorlds
 import IAP2
 import LinuxIO
 
-/// Plays one plan in virtual time until the world is over, and checks the rules after every step.
+/// Plays one plan in virtual time until the world ends, and checks the rules after every step.
 ///
 /// ```
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives: nothing more is written or closed, and everything is read. Each open
-/// session must deliver all the bytes that it has accepted, before its link would give up.
+/// Settling proves that every byte arrives. Nothing more is written or closed, everything is read, and each open
+/// session must deliver all the bytes that it has accepted before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -26,10 +26,10 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken so far. This measures a world's cost independently of the machine.
+  /// How many loop steps the world has taken, which measures its cost independently of the machine.
   private(set) var stepCount = 0
 
-  /// The maximum number of steps. A world that takes more steps than this is considered stuck.
+  /// The maximum number of steps, after which a world is considered stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -93,7 +93,7 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Plays the world until it is over. Must be called only once.
+  /// Plays the world to its end. Call this method only once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {
@@ -109,7 +109,7 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before cables end, they deliver the bytes that they still hold, as fast as their faults allow.
+    // Before a cable ends, it delivers the bytes that it still holds, which may take long with some faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
@@ -162,7 +162,7 @@ final class SoakWorld {
     } pull: { [unowned self] name, unnoticed in
       if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
     } app: { [unowned self] action, role in
-      // The only action that a plan can perform on an app is quitting.
+      // Quitting is the only action on an app that a plan can contain.
       guard action == .quits, case .named(let name) = role else { return }
       plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }
@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Handles a session that the accessory accepted. The session's record is the newest one with this session number
-  /// that has not been accepted yet.
+  /// Returns the handler for a session that the accessory accepted. Its record is the newest one with this session
+  /// number that has not been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -201,7 +201,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // The stream starts in a later turn of the loop, when the session has its handler.
+    // The stream starts in a later turn of the loop, after it has become the session's handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
@@ -229,8 +229,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or the link gives up. A link retransmits a packet up to the
-  /// agreed number of times; even if the last attempt succeeds, the next packet may need just as many attempts.
+  /// How long it may take until written bytes are delivered or the link gives up. Each packet may need all of its
+  /// retransmissions, even if the previous packet did.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

@@ -3,8 +3,8 @@ import AccessoryRuns
 
 /// The results of `easim scenario run --all`, or of some of its shards.
 ///
-/// Scenarios run in virtual time, so the report does not depend on the machine or the clock: the sum of all shards'
-/// reports is identical, byte for byte, to the report of a single run.
+/// Scenarios run in virtual time, so the report does not depend on the machine or the clock, and the sum of all shards'
+/// reports is identical to the report of a single run, byte for byte.
 public struct ScenarioReport: Equatable, Sendable {
   /// One scenario, played once.
   public struct Run: Equatable, Sendable {
@@ -16,9 +16,9 @@ public struct ScenarioReport: Equatable, Sendable {
     public var client = ""
     /// Whether everything was as expected.
     public var passed = false
-    /// A description of what the app saw, and how it differed from what was expected.
+    /// A description of what the app saw, and how this differs from the expectations.
     public var text = ""
-    /// How long the scenario took, in its own time.
+    /// How long the scenario took, in virtual time.
     public var length = Duration.zero
     /// The timeline, which is kept only for failed scenarios.
     public var timeline: [String] = []
@@ -35,7 +35,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// The result as a line of text for people.
+    /// The result as a line of text.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 
@@ -62,7 +62,7 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// The verdict: passed if every scenario of the run was played and passed.
+  /// The verdict, which is passed if every scenario of the run was played and passed.
   public var verdict: Verdict {
     Verdict(
       wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
@@ -103,12 +103,12 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line of the report: the count and the names of failed scenarios.
+  /// The last line of the report, with the number and the names of the failed scenarios.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
-  /// The report as text: a line for each scenario, and the count.
+  /// The report as text: a line for each scenario, then ``sentence``.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
   /// One test case for each scenario, and one for scenarios that were not played.
@@ -143,7 +143,7 @@ public struct ScenarioReport: Equatable, Sendable {
     ]
   }
 
-  /// The sections of a page, which describe each scenario.
+  /// The sections of a page, which describe the scenarios.
   public var sections: [PageSection] {
     [PageSection("The scenarios", PageTable.facts(runs.map { ($0.scenario, $0.summary) }))]
   }
@@ -154,7 +154,7 @@ public struct ScenarioReport: Equatable, Sendable {
 extension ScenarioReport: Report {
   /// The word that identifies the format of the report's files.
   public static let kind = "scenario report"
-  /// The limits for report files: the timeline of a failed scenario has a few hundred lines.
+  /// The limits for report files, in which the timeline of a failed scenario takes a few hundred lines.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {

@@ -5,7 +5,7 @@ import AccessoryRuns
 extension SoakReport: Report {
   /// The value that identifies the format in report files.
   public static let kind = "soak report"
-  /// The limits allow a hundred failures with twenty broken rules each, ten of which include scenarios.
+  /// The limits for report files: a hundred failures with twenty broken rules each, and ten scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
   /// The keys of report files.
   public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {
@@ -90,7 +90,7 @@ extension SoakReport.Shrunk {
 }
 
 extension Format<UInt64> {
-  /// The hash is written as text, because not every JSON reader supports numbers this large.
+  /// A hash is written as text, because not every JSON reader supports numbers of 64 bits.
   fileprivate static let hash = parsed(
     TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
 }

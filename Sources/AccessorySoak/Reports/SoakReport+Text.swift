@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport {
-  /// One line with the number of worlds, the seeds and the results.
+  /// A line with the number of worlds, the seeds and the results.
   public var headline: String {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
@@ -15,7 +15,7 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // If there are several shards, the headline shows the seeds of the whole run, because the shards' seeds have gaps.
+    // For several shards, the headline shows the seeds of the whole run, because the seeds of the shards may have gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
@@ -51,11 +51,11 @@ extension SoakReport {
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// The report for CI servers. The suite has one case for each rule, which lists the seeds that broke the rule, and
-  /// one case for the corner cases that should have been reached.
+  /// The report for CI servers: a case for each rule, which lists the seeds that broke the rule, and a case for the
+  /// corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // A report from a later version may contain rules that this version does not have.
+    // A report from a later version may contain unknown rules.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -81,8 +81,7 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played and how many failed, how many corner cases were reached, and how many times faults
-  /// took effect.
+  /// The numbers of played and failed worlds, of reached corner cases, and of times that faults took effect.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),
@@ -91,7 +90,7 @@ extension SoakReport {
     ]
   }
 
-  /// The failing worlds, each reduced to a minimal reproduction, and how many times each corner case was reached.
+  /// The failing worlds with their shrunk scenarios, and how many times each corner case was reached.
   public var sections: [PageSection] {
     let shrunk = failures.compactMap { failure in
       failure.shrunk.map {

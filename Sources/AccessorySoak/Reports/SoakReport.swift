@@ -1,11 +1,10 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. Report files
-/// contain this data, and easim prints it.
+/// The results of the worlds of many seeds, from a whole run of `easim soak` or from some of its shards.
 ///
 /// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The sum of all shards'
-/// reports is identical, byte for byte, to the report of a single run. The speed of the run is printed but not stored.
+/// reports is identical to the report of a single run, byte for byte. The speed of the run is printed but not stored.
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
@@ -29,14 +28,14 @@ public struct SoakReport: Equatable, Sendable {
     public var scenario = ""
   }
 
-  /// The maximum number of failures that are kept. Further failures are only counted.
+  /// The maximum number of failures to list. Any other failures are only counted.
   static let mostFailures = 100
   /// A run with fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000
 
   /// The program and its version. Different versions may generate different worlds from the same seeds.
   public var program = ""
-  /// The profile of the accessories, in the form that the user gave; nil for random accessories.
+  /// The profile of the accessories, as specified by the user; nil for random accessories.
   public var profile: String?
   /// The forbidden corner cases.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -60,7 +59,7 @@ public struct SoakReport: Equatable, Sendable {
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
-  /// The duration of the run in real time; not written to report files, because it differs between runs.
+  /// The real duration of the run, which is not written to report files because it differs between runs.
   public var took = Duration.zero
 
   init() {}
@@ -95,10 +94,9 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run; nil for a run that was limited by time, which has as many seeds
-  ///     as it played.
-  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after all its seeds had been played is
-  ///     complete.
+  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, which has as many seeds as it
+  ///     played.
+  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after its last seed is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {
@@ -113,14 +111,14 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Verdict
 
-  /// The corner cases that were missed although the run had enough random worlds to reach them. A single shard may miss
-  /// corner cases.
+  /// The corner cases that were never reached although the whole run had enough random worlds to reach them.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict: passed if every world of the run was played, every rule held in each, and no corner case was missed.
+  /// The verdict, which is passed if every world of the run was played, no rule was broken, and no corner case was
+  /// missed.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
@@ -130,7 +128,7 @@ public struct SoakReport: Equatable, Sendable {
 
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// Why a shard is incomplete: it was stopped before it had played all its worlds. Nil if the shard is complete.
+  /// The reason why a shard is incomplete; nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }

@@ -1,12 +1,11 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Shrinks a failing world as long as it still breaks the same rule.
+/// Shrinks a failing world to the smallest world that still breaks the same rule.
 ///
-/// The shrinker works on the plan's scenario file. The shrinker removes one part or key after another, then reduces
-/// times and sizes. The shrinker keeps each change that leaves the rule broken, and repeats this until no change helps.
-/// Every candidate is read and played like any other file, so the result is always a valid scenario. The same plan
-/// always shrinks to the same result.
+/// The shrinker edits the plan's scenario file: it removes parts and keys, reduces times and sizes, keeps each change
+/// with which the rule is still broken, and repeats this until no change helps. Every candidate is read like any other
+/// file, so the result is always a valid scenario. The same plan always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///
@@ -27,7 +26,7 @@ public struct SoakShrinker {
     public init() {}
   }
 
-  /// How many other seeds to try after a part is removed, because the removal changes all later random choices.
+  /// How many other seeds to try after removing a part, which changes all later random choices.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world so far.
@@ -45,8 +44,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks no rule. If the plan breaks several
-  /// rules, the first one is used. With `keepsProfiles`, the accessories' profiles do not change.
+  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks no rule. Of several broken rules, the
+  /// first one is used. With `keepsProfiles`, the accessories' profiles do not change.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -91,7 +90,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same: the next element is now at this index, or the same change can be applied again.
+        // The index stays the same, because it now refers to the next change, or to the same change once more.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

@@ -1,9 +1,9 @@
 import AccessoryFaults
 import IAP2
 
-/// How many times seeded worlds reached each corner case: a rare situation in the protocol.
+/// How many times seeded worlds reached each corner case, and how many times faults took effect.
 ///
-/// If one of these counts is zero after a run over many seeds, the run did not test that corner case, and fails.
+/// If a corner case's count is zero after a run over many seeds, the run did not test that corner case, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A rare situation in the protocol.
   public enum Corner: Int, CaseIterable, Sendable {

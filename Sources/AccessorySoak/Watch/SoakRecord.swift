@@ -4,13 +4,13 @@ import AccessorySimulator
 
 /// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// The maximum number of violations that are recorded; more would not help to explain a failure.
+  /// The maximum number of violations to record, because more would not help to explain a failure.
   private static let most = 20
   /// The maximum length of a violation's text, so that reports stay small.
   private static let longest = 1_000
 
-  // Overlapping access is not checked, because every packet and event is recorded. Nothing is called while one of these
-  // properties is being changed.
+  // Exclusivity checks are off, because every packet and event is recorded. No other code runs while these properties
+  // change.
   @exclusivity(unchecked) private(set) var violations: [SoakViolation] = []
   @exclusivity(unchecked) var coverage = SoakCoverage()
   @exclusivity(unchecked) var hash = RunningHash()
@@ -22,7 +22,7 @@ final class SoakRecord {
   /// How many times a link went down at either end, including resets by the device.
   @exclusivity(unchecked) private(set) var linkDowns = 0
 
-  /// Whether there has been an event since this flag was last reset.
+  /// Whether an event was recorded since this flag was last reset.
   @exclusivity(unchecked) var hasNews = false
 
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
@@ -50,10 +50,10 @@ final class SoakRecord {
   }
 }
 
-/// Watches the device's connections and disconnections.
+/// Checks the device's connects, disconnects and sessions.
 ///
-/// The rules are: each connect is followed by a disconnect; a connection ID is used only once; a session is opened only
-/// for a protocol that the accessory offers at that moment.
+/// Only a connected accessory may disconnect, each connection ID may be issued only once, and a session may be opened
+/// only for a protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
   private(set) var published: [Int] = []
@@ -86,7 +86,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds weak references to objects, in order to report which of them are still in memory after the world is over.
+/// Holds weak references to objects, to report which of them are still in memory after the world has ended.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString
@@ -96,7 +96,7 @@ struct LeakWatch {
 
   private var entries: [Entry] = []
 
-  /// Watches an object. `number` tells objects of the same kind apart: cables, accessories or sessions.
+  /// Watches an object. `number` distinguishes objects of the same kind: cables, accessories or sessions.
   mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
     entries.append(Entry(name: name, number: number, object: object))
   }
@@ -104,7 +104,7 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, it is the same in every process.
+/// A hash of everything that happened in a world, in order. Unlike Swift's hashes, it is the same in every process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -7,9 +7,9 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
   init(_ word: String) { description = word }
 
-  /// What one end has read is a prefix of what the other end has written.
+  /// The bytes that one end has read are a prefix of those that the other end has written.
   public static let bytes = SoakRule("bytes")
-  /// Everything that is written before a clean close, or to a session that stays open, arrives.
+  /// All bytes written before a clean close, or in a session that stays open, arrive.
   public static let delivery = SoakRule("delivery")
   /// If a session ends at one end, it also ends at the other end.
   public static let ending = SoakRule("ending")
@@ -17,9 +17,9 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let publication = SoakRule("publication")
   /// A session is opened only by an app, and only for a protocol that the accessory offers at that moment.
   public static let opening = SoakRule("opening")
-  /// Neither end has more unacknowledged packets than its peer announced.
+  /// Neither end has more unacknowledged packets in flight than its peer allows.
   public static let window = SoakRule("window")
-  /// No packet is longer than the receiving end announced.
+  /// No packet is longer than the receiver allows.
   public static let packetLength = SoakRule("packetLength")
   /// Packets are numbered consecutively after both SYNs have been exchanged.
   public static let numbering = SoakRule("numbering")
@@ -29,7 +29,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let packets = SoakRule("packets")
   /// An unplugged accessory can always be plugged in.
   public static let plugging = SoakRule("plugging")
-  /// Every world comes to rest eventually.
+  /// Every world ends: its work is finished after a limited time.
   public static let end = SoakRule("end")
   /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")
@@ -48,7 +48,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world, which the ``SoakRecord`` sets, not the watch that reports the violation.
+  /// The time in the world, set by the ``SoakRecord``.
   public var time: Instant
   /// What was observed.
   public var text: String
@@ -57,8 +57,8 @@ public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
     (self.rule, self.text, self.time) = (rule, text, time)
   }
 
-  /// The violation as text, for example "1.5 byte 20 is not what was written".
+  /// The violation's time and text.
   public var description: String { "\(time.secondsText) \(text)" }
-  /// The violation as a line, for example "bytes: 1.5 byte 20 is not what was written".
+  /// The violation on one line: the rule, the time and the text.
   public var line: String { "\(rule): \(description)" }
 }

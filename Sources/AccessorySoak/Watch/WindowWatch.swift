@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Observes one end of a cable on the wire, and reports when that end breaks a rule of the link.
+/// Observes one end of a cable on the wire, and reports link rules that this end breaks.
 ///
-/// The watch uses only the packets that this end sends and receives, not the link's state, so it cannot share the
-/// link's bugs. All rules are about what this end *sends*:
-/// - never more unacknowledged packets than the peer announced;
-/// - no packet longer than the peer announced;
+/// The watch uses only the packets that this end sends and receives, not the link's state, so that it cannot share the
+/// link's bugs. The rules concern what this end *sends*:
+/// - no more unacknowledged packets than the peer allows;
+/// - no packet longer than the peer allows;
 /// - consecutive sequence numbers, and no numbered packet before both SYNs were exchanged;
-/// - no acknowledgement of packets that did not arrive. (This rule is not checked on a link without acknowledgements,
-///   where more packets than there are sequence numbers may arrive while one packet waits to be sent.)
+/// - no acknowledgement of packets that did not arrive. (Links without acknowledgements are exempt, because their
+///   sequence numbers may wrap around while one packet waits to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -70,7 +70,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // The SYN counts only if it answers a pending SYN from this end.
+      // A SYN counts only if it answers a pending SYN from this end.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -84,10 +84,10 @@ struct WindowWatch {
 
   // MARK: Sent
 
-  /// Returns what is wrong with a packet that this end sends; nil if nothing is wrong.
+  /// Returns the rule that a packet from this end breaks; nil if there is none.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // Reset and sleep packets end a link, so their sequence numbers do not matter.
+    // Reset and sleep packets end a link, so their sequence numbers are irrelevant.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronized")
@@ -112,7 +112,7 @@ struct WindowWatch {
 
   private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakViolation? {
     let step = header.sequence &- lastSent
-    // A retransmission may have any sequence number that was sent before.
+    // A retransmission may have any earlier sequence number.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {
