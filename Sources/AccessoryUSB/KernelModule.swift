@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// A kernel module that easim needs, and advice if it is not loaded.
+/// A kernel module that easim needs, and how to load it.
 package struct KernelModule: Sendable {
-  /// The module's name, in the form that modprobe expects.
+  /// The module's name for modprobe.
   package let name: String
   /// The kernel setting that builds the module, such as "CONFIGFS_FS".
   package let setting: String
@@ -20,7 +20,7 @@ package struct KernelModule: Sendable {
   /// The driver for USB Bluetooth adapters.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module or, if this kernel does not have the module, what to do instead.
+  /// The command that loads the module or, if the kernel lacks the module, advice on what to do instead.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {

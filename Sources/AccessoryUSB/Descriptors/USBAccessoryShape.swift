@@ -1,6 +1,6 @@
-/// The descriptors of a simulated accessory as a USB device, for USB/IP and for FunctionFS.
+/// The USB descriptors of a simulated accessory, for USB/IP and for FunctionFS.
 ///
-/// The default numbers, 1209:0001, are reserved by pid.codes for private testing; products must not use them.
+/// The default numbers, 1209:0001, are reserved by pid.codes for private testing, and must not be used in products.
 public struct USBAccessoryShape: Equatable, Sendable {
   /// The vendor ID, idVendor.
   public var vendor: UInt16 = 0x1209
@@ -16,7 +16,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// The speed at which the accessory connects.
   public var speed = USBSpeed.high
-  /// The protocols that use native transport. Each has its own endpoints, on an interface named after the protocol.
+  /// The protocols that use native transport. Each protocol has its own endpoints, on an interface with the protocol's
+  /// name.
   public var nativeProtocols: [String] = []
 
   static let interfaceName = "iAP Interface"
@@ -30,7 +31,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let native: UInt8 = 5
   }
 
-  /// Endpoint numbers go up to 15, and iAP2 uses two of them.
+  /// USB allows 15 endpoint numbers, and iAP2 uses two of them.
   static let mostNativeProtocols = 13
 
   /// Creates a shape with the default numbers.
@@ -41,7 +42,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   }
 
   /// Returns every alternate setting of every interface at a given speed: iAP2 first, then each native transport. A
-  /// native transport has no endpoints in alternate 0 and a bulk pair in alternate 1.
+  /// native transport has no endpoints in alternate setting 0, and a bulk pair in setting 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -63,7 +64,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// Returns the protocol whose sessions an interface carries; nil for the iAP2 interface.
+  /// Returns the protocol of a native transport's interface; nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }

@@ -26,7 +26,7 @@ struct USBInterface: Equatable, Sendable {
     /// A native transport: alternate setting 0 has no endpoints, and setting 1 has a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
-    /// Text such as "FF/F0/00".
+    /// The interface's class, subclass and protocol, such as "FF/F0/00".
     var description: String {
       [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }
@@ -55,7 +55,7 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, and what is needed to use the pair. On a native transport, selecting the
+/// An interface's pair of bulk endpoints, and the settings needed to use the pair. On a native transport, selecting the
 /// pair's alternate setting begins a session, and selecting setting 0 ends the session.
 struct BulkPair: Equatable {
   var number: UInt8
@@ -72,7 +72,7 @@ struct BulkPair: Equatable {
 struct USBEndpoint: Equatable, Sendable {
   /// The endpoint's number and direction; bit 7 is set if the host reads.
   var address: UInt8
-  /// The two lowest bits give the transfer type: 2 is bulk.
+  /// The transfer type, in the two lowest bits: 2 is bulk.
   var attributes: UInt8 = 2
   var packetSize: UInt16
 
@@ -108,8 +108,8 @@ struct IAPInterfaces: Equatable {
 extension USBDescriptors {
   /// Finds an interface that carries iAP2.
   ///
-  /// - Parameter active: the current configuration, which is preferred because selecting another one closes the
-  ///   interfaces that other programs use.
+  /// - Parameter active: the current configuration, which is preferred because selecting another one would take
+  ///   interfaces away from other programs.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

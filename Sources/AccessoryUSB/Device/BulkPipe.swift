@@ -27,9 +27,9 @@ final class BulkPipe: Channel {
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Exclusivity checks are off, because a pipe belongs to one loop and calls no other code while its state changes. The
-  // carrier is retained until the channel ends, because a weak reference would slow down every retain and release of
-  // the carrier.
+  // Exclusivity checking is off, because a pipe belongs to one loop and calls no other code while its state changes.
+  // The carrier is retained until the channel ends, because a weak reference would slow down every retain and release
+  // of the carrier.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false

@@ -2,7 +2,7 @@
 ///
 /// The device is addressed (configuration 0) or configured (1). Once the device is configured, each interface is in its
 /// most recently selected alternate setting, initially 0. A request that the current state does not allow is answered
-/// with a stall, as chapter 9 of the USB specification requires. Each result also contains the request's effect on the
+/// with a stall, as chapter 9 of the USB specification requires. Each answer comes with the request's effect on the
 /// accessory.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
@@ -19,7 +19,7 @@ struct ControlEndpoint {
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// Reads a setup packet from an integer whose lowest byte comes first on the bus.
+    /// Reads a setup packet from an integer whose lowest byte is the first byte on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)

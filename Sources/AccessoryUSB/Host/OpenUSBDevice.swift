@@ -2,27 +2,26 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// An open device whose iAP interface is claimed, with its own libusb context.
+/// An open device with a claimed iAP2 interface and its own libusb context.
 ///
-/// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, but never
-/// by both at once, except that the loop continues to use the device while halts are cleared and native transports are
-/// claimed.
+/// The device is opened and released on the thread of its ``BlockingUSBCalls``, and used on a loop in between. Both use
+/// the device at the same time only while halts are cleared or native transports are claimed.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interfaces: IAPInterfaces
   let calls: BlockingUSBCalls
   private(set) var staleCount = 0
-  /// Bytes that belong to the new session but have already been read.
+  /// Bytes of the new session that have already been read.
   private(set) var early: [UInt8] = []
-  /// The protocol name of each native transport by interface, if the name can be read.
+  /// The readable protocol names of native transports, by interface.
   private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
   private let node: String
 
-  /// The silence in milliseconds after which an accessory's bytes are taken as part of a new session.
+  /// The silence, in milliseconds, that separates stale bytes from those of a new session.
   private static let silence: UInt32 = 10
-  /// The maximum number of reads that look for silence, so that even an accessory that never stops sending can be used.
+  /// The maximum number of reads of stale bytes, so that even an accessory that never stops sending can be used.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. This call blocks.
@@ -70,8 +69,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// Returns a protocol's native transport: the one with the protocol's name, or the only one if its name is
-  /// unreadable.
+  /// Returns the native transport with a protocol's name, or the only native transport if its name is unreadable.
   func native(of protocolName: String) -> BulkPair? {
     interfaces.natives.first { nativeNames[$0.number] == protocolName }
       ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
@@ -82,8 +80,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
-      // Setting 0 is selected even if it is already active, because this discards bytes of an earlier session from the
-      // endpoints.
+      // Setting 0 is selected even if it is active, which discards an earlier session's bytes from the endpoints.
       try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
       try check(
         libusb_set_interface_alt_setting(handle, number, Int32(native.alternate)),
@@ -141,15 +138,14 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or fails, the next attempt to use the device reports the problem again.
+      // If the device is gone or fails, the next call on the device reports the problem.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
   /// Releases the device. This call blocks, and must be the last one.
   func giveBack() {
-    // Without this call, the device would learn that this program has ended only when the next program opens the
-    // device.
+    // Without this call, the device would not learn that this program has ended until another program opens the device.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)
@@ -159,13 +155,14 @@ final class OpenUSBDevice: @unchecked Sendable {
   }
 }
 
-/// A device that is being opened; the attempt can be cancelled.
+/// An attempt to open a device, which can be cancelled.
 public final class USBOpening {
   private var completion: ((Result<USBCable, USBHostError>) -> Void)?
 
   /// Opens an accessory on a separate thread, and reports the result on the loop.
   ///
-  /// - Parameter completion: called once, in a later turn, with the cable (not started) or with the error.
+  /// - Parameter completion: called once, in a later turn, with the cable, which has not been started, or with the
+  ///   error.
   @discardableResult
   public init(
     _ accessory: USBAccessory, on loop: any PollingLoop,
@@ -182,7 +179,7 @@ public final class USBOpening {
     }
   }
 
-  /// Cancels the attempt; the completion is not called after a cancellation.
+  /// Cancels the attempt, whose completion is then not called.
   public func cancel() {
     completion = nil
   }

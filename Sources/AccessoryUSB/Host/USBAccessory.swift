@@ -3,16 +3,16 @@ import AccessoryFormats
 import CUSB
 import Glibc
 
-/// A USB device that is or resembles an accessory, with everything that can be learned without opening the device.
+/// A USB device that is or resembles an accessory, with the information available before the device is opened.
 public struct USBAccessory: Equatable, Sendable {
-  /// The device's directory in sysfs, which is named after the port.
+  /// The device's directory in sysfs, named after the port.
   public var path: String
   /// The port as written in addresses, such as `1-2.4`.
   public var port: String
   var bus: Int
   /// The kernel's number for the device, which changes each time the device is plugged in.
   var number: Int
-  /// The device file for opening the device.
+  /// The path of the device file.
   package var node: String
   var vendor: UInt16
   var product: UInt16
@@ -81,7 +81,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. This call blocks.
+  /// Looks up the current device at a path in sysfs, because a monitor's event may be outdated. This call blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -133,7 +133,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // `usbfs` is the kernel's driver name for an interface that a program has claimed.
+    // The kernel names `usbfs` as the driver of an interface that a program has claimed.
     return driver == "usbfs" ? .claimed : nil
   }
 

@@ -2,10 +2,10 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// An open device on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's events, and
-/// releases the device.
+/// An open device that is used on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's
+/// events, and releases the device.
 ///
-/// A native channel goes through seven steps. ``BlockingUSBCalls`` performs the steps that block, in order:
+/// A native channel goes through seven steps, of which ``BlockingUSBCalls`` performs those that block:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -41,10 +41,10 @@ public final class USBCable {
     keptAlive = self
   }
 
-  /// The number of bytes left over from an earlier session that were dropped before this session.
+  /// The number of stale bytes from an earlier session that were dropped.
   public var staleCount: Int { device.staleCount }
 
-  /// The cable as the session layer sees it. The cable's main channel is not started.
+  /// The cable for the session layer. Its main channel has not been started.
   public var cable: Cable {
     guard let main else { preconditionFailure("a cable must be taken before its channel ends") }
     if device.interfaces.natives.isEmpty { return Cable(main: main) }

@@ -2,7 +2,7 @@ import AccessoryCore
 import CUSB
 
 struct USBDirection {
-  /// What must be done before transfers can be submitted again.
+  /// The action required before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
@@ -18,9 +18,9 @@ struct USBDirection {
 }
 
 extension USBChannel {
-  /// Called after libusb's events were handled, outside libusb.
+  /// Handles the transfers that have returned. Must be called outside libusb.
   func judgeReturned() {
-    // The array is swapped out instead of copied, so that its memory can be reused.
+    // Swapping the arrays, instead of copying, lets their memory be reused.
     var back: [USBTransfer] = []
     swap(&back, &returned)
     for transfer in back {
@@ -46,7 +46,7 @@ extension USBChannel {
   private func judgeReader(_ transfer: USBTransfer) {
     transfer.keepReceived()
     noteOutcome(of: transfer)
-    // Bytes received before the failure are valid.
+    // Bytes that arrived before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 
@@ -61,7 +61,7 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // The other transfers in this direction will return too; then all are submitted again in their original order.
+    // After the other transfers in this direction have returned too, all are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 

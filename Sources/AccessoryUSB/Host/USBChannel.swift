@@ -7,19 +7,20 @@ import CUSB
 /// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
 /// return while libusb handles events are queued and handled afterwards, so that no handler runs inside libusb.
 ///
-/// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases only
-/// after the other transfers in that direction have returned, to keep the bytes in order. After ``mostFailures``
-/// consecutive failures, the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)``
-/// after delivering the device's bytes, or immediately while reading is paused. libusb reports that the device was
-/// unplugged through the transfers in flight; if there are none, the device's descriptor reports it.
+/// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel waits for the other transfers in
+/// that direction to return, to keep the bytes in order. Then it clears the halt or repeats the transfer. After
+/// ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
+/// ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately while reading is paused. libusb reports
+/// that the device was unplugged through the transfers in flight; if there are none, the device's descriptor reports
+/// it.
 ///
 /// **Native transport.** A native transport's endpoints exist only after the alternate setting has been selected.
 /// Selecting an alternate setting blocks and therefore runs on another thread; bytes that are sent before
 /// ``opened(_:)`` wait. An accessory can end a session only with a halt, so if a halt recurs right after it was
 /// cleared, the channel ends in an orderly way.
 ///
-/// **Closing.** Accepted bytes are still sent, for at most ``closingTime``; then the ``USBCable`` releases the
-/// interface.
+/// **Closing.** The channel sends the bytes it has accepted, for at most ``closingTime``; then the ``USBCable``
+/// releases the interface.
 final class USBChannel: Channel {
   enum State {
     case made
@@ -33,7 +34,7 @@ final class USBChannel: Channel {
   /// to the kernel.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
-  /// The number of unsent bytes at which `send` accepts no more.
+  /// The number of unsent bytes at which `send` stops accepting more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
@@ -58,7 +59,7 @@ final class USBChannel: Channel {
   /// Called once, after libusb has returned its last pointer to this channel and the handler has been released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Exclusivity checks are off for the following properties. A channel belongs to one loop, and while it changes these
+  // Exclusivity checking is off for the following properties. A channel belongs to one loop, and while it changes these
   // properties it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
@@ -67,7 +68,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers, in order, that have not been delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// Transfers to submit or resubmit as soon as the direction works.
+  /// Transfers to submit or resubmit as soon as their direction works.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
@@ -168,7 +169,7 @@ final class USBChannel: Channel {
   /// The number of bytes that the device has not read, including those that it will never read.
   var undelivered: Int { outstanding + lost }
 
-  /// Stops receiving; transfers already in flight can still fill up.
+  /// Stops receiving, although transfers in flight may still complete.
   func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -277,7 +278,7 @@ final class USBChannel: Channel {
     switch state {
     case .started(let handler):
       let unread = held.reduce(early.count) { $0 + $1.bytes.count }
-      // See ``Channel`` for the rule that applies if a channel ends while reading is paused.
+      // ``Channel`` documents what happens if a channel ends while reading is paused.
       guard unread == 0 || isPaused && (end != .closedByPeer || senderWaits) else { return }
       over()
       handler.channel(self, endedWith: end.dropping(unread: unread))
@@ -304,8 +305,8 @@ final class USBChannel: Channel {
   /// Releases the transfers in a later turn, because the handler that closed the channel may still be reading from a
   /// transfer's buffer.
   ///
-  /// The thread that releases the device cancels the main channel's transfers: in the kernel, cancelling blocks all
-  /// other use of the device, and over USB/IP each cancellation takes a round trip to another machine.
+  /// The thread that releases the device cancels the main channel's transfers, because cancelling blocks all other use
+  /// of the device in the kernel, and takes a round trip to another machine over USB/IP.
   func giveBackIfIdle() {
     guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
       return

@@ -2,11 +2,11 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// Reports which accessories are plugged into USB, and which are unplugged.
+/// Reports when accessories are plugged into USB, and when they are unplugged.
 ///
-/// This type listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without
-/// udevd. Most arrivals are therefore reported twice, and the second report is ignored unless something has changed,
-/// such as a permission set by a rule.
+/// This type listens to both of libudev's sources: "udev" reports after the rules have run, and "kernel" also works
+/// without udevd. Most arrivals are therefore reported twice, and the second report is ignored unless something has
+/// changed, such as a permission set by a rule.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
@@ -17,7 +17,7 @@ public final class USBDevices: DescriptorHandler {
   public enum Change: Equatable, Sendable {
     /// An accessory, or a device that resembles one, was plugged in.
     case arrived(USBAccessory)
-    /// A device has changed; the second value is the device before the change.
+    /// A device has changed; `from` is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
     case left(USBAccessory)
   }
@@ -28,7 +28,7 @@ public final class USBDevices: DescriptorHandler {
   private var monitors: [(monitor: OpaquePointer, watch: any DescriptorWatch)] = []
   private var known: [String: USBAccessory] = [:]
 
-  /// Creates an observer that is not started. `onEvent` is called on the loop.
+  /// Creates an observer without starting it. `onEvent` is called on the loop.
   public init(on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
     self.loop = loop
     self.onEvent = onEvent
@@ -105,13 +105,13 @@ public final class USBDevices: DescriptorHandler {
     }
   }
 
-  /// Refers weakly to an observer, which may be released during the look-up.
+  /// A weak reference to an observer, which may be released during the look-up.
   private struct Observer {
     weak var devices: USBDevices?
   }
 
   private func saw(_ accessory: USBAccessory?, at path: String) {
-    // The observer was stopped during the look-up.
+    // The observer may have been stopped during the look-up.
     if monitors.isEmpty { return }
     if let accessory { note(accessory) } else { forget(path) }
   }

@@ -32,7 +32,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A line of text that includes the command that fixes the problem, if any.
+  /// The reason on one line, with the command that fixes the problem, if any.
   public var description: String {
     switch self {
     case .noPermission(let node):
@@ -53,7 +53,7 @@ package enum USBRule {
     #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ENV{ID_USB_INTERFACES}=="*:fff000:*", GROUP="plugdev", "#
     + #"MODE="0660", TAG+="uaccess""#
 
-  /// The command that installs the rule, to paste into a shell.
+  /// The shell command that installs the rule.
   package static let installCommand =
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
@@ -72,7 +72,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
   private let state = Locked(State())
 
-  /// Runs `work` on the thread, after the calls that are already waiting.
+  /// Runs `work` on the thread, after the calls that were queued earlier.
   func run(_ work: @escaping @Sendable () -> Void) {
     let mustStart = state.withLock { state -> Bool in
       state.waiting.append(work)
@@ -111,8 +111,8 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
 /// This process's use of USB as a host.
 public enum USBHost {
-  /// Whether every device that was opened has been released, and its kernel driver attached again. Before exiting, a
-  /// program should run its loops until this value is true.
+  /// Whether every opened device has been released, and its kernel driver attached again. Before exiting, a program
+  /// should run its loops until this value is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   static let openDevices = Atomic<Int>(0)

@@ -19,9 +19,9 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned; set to nil once the result is no longer needed.
+  /// Called when the transfer has returned; nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
-  // Exclusivity checks are off, because a transfer has one owner, and these properties are plain values.
+  // Exclusivity checking is off, because a transfer has one owner, and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
   @exclusivity(unchecked) private var range = 0..<0
   /// The transfer's sequence number in its direction.
@@ -63,7 +63,7 @@ final class USBTransfer {
 
   /// Submits the transfer, and returns a libusb code.
   ///
-  /// - Parameter endsWithZero: whether an empty packet follows, so that the device knows that the transfer is complete.
+  /// - Parameter endsWithZero: whether an empty packet follows, to signal the end of the transfer.
   func submit(endsWithZero: Bool) -> Int32 {
     let start = buffer.baseAddress.map { ($0 + range.lowerBound).assumingMemoryBound(to: UInt8.self) }
     libusb_fill_bulk_transfer(
@@ -107,14 +107,14 @@ final class USBTransfer {
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes over transfers from a loop, which releases its own references to them.
+  /// Takes over transfers from a loop. The loop must release its references to them.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all transfers. This call blocks. Make it before releasing the device,
-  /// because libusb uses the device and its context to free a transfer.
+  /// Cancels the transfers in flight, and frees all transfers. This call blocks. The device must still be open, because
+  /// libusb uses it and its context to free a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Keeps one USB/IP server's devices attached to the kernel: a device that disappears is attached again when it
-/// returns.
+/// Keeps one USB/IP server's devices attached to the kernel. A device that disappears is attached again when it
+/// reappears.
 ///
-/// Requests are sent to the server one at a time, without blocking; between requests, the kernel's table is checked. A
+/// Requests are sent to the server one at a time, without blocking, and the kernel's table is checked in between. A
 /// device that the rules refuse is reported once, and then ignored until its list entry changes.
 ///
 /// ```swift
@@ -20,7 +20,7 @@ package final class KernelPlugs {
     case problem(busID: String?, PlugProblem)
   }
 
-  /// The interval at which the kernel's table is checked. The server is queried less often, and when a device is
+  /// The interval at which the kernel's table is checked. The server is queried less often, and whenever a device is
   /// missing.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
@@ -136,8 +136,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may have disappeared since it was listed, or another client may have imported it; the next list will
-    // show which.
+    // The device may have disappeared since it was listed, or another client may have imported it. The next list will
+    // tell.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

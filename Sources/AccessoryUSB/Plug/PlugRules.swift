@@ -1,18 +1,19 @@
 /// Decides which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// Any kernel driver may bind to a device from a USB/IP server, so a fake keyboard could type. By default, only
-/// accessories are therefore attached, and only from trusted servers.
+/// A device from a USB/IP server can use any kernel driver, so a fake keyboard could type. Therefore only devices from
+/// trusted servers are attached and, by default, only accessories.
 package struct PlugRules: Sendable {
   package var takesAnyDevice: Bool
-  /// Checks a server, given a connection to it. Called on the worker thread, after the server has answered.
+  /// Decides, given a connection to a server, whether the server is trusted. Called on the worker thread, after the
+  /// server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
   package enum Verdict: Equatable, Sendable {
     case trusted
-    /// The server is not trusted; the value is the reason.
+    /// The server is not trusted, for the given reason.
     case refused(String)
-    /// It is unknown whether the server is trusted, because it has closed the connection. Its device list may still be
-    /// used, but no device can be attached.
+    /// It is unknown whether the server is trusted, because it has closed the connection. The server's device list may
+    /// be used, but no device may be attached.
     case unknown(String)
   }
 
@@ -31,8 +32,7 @@ package struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device if its entry in the server's list suffices: the device has only one configuration, without an
-  /// iAP2 interface.
+  /// Refuses a device whose list entry shows that its only configuration has no iAP2 interface.
   func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }

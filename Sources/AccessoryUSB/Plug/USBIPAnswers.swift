@@ -2,9 +2,9 @@
 public struct USBIPOffer: Equatable, Sendable {
   /// The name by which clients request the device, such as "1-1".
   var busID: String
-  /// The bus and device numbers combined in one number, as the kernel expects.
+  /// The bus and device numbers, combined into one number for the kernel.
   var deviceID: UInt32
-  /// Linux's code for the speed: 1 low, 2 full, 3 high, 5 super.
+  /// Linux's code for the speed: 1 is low, 2 full, 3 high, and 5 super.
   var speed: UInt32
   var vendor: UInt16
   var product: UInt16
@@ -15,7 +15,7 @@ public struct USBIPOffer: Equatable, Sendable {
   /// The size of the record that describes a device, without its interfaces.
   static let recordSize = 312
 
-  /// Parses a record of 312 bytes and, from a list, the four bytes for each interface after it.
+  /// Parses a record and, in a list, the four bytes for each interface that follow the record.
   init(record: ArraySlice<UInt8>, interfaces: ArraySlice<UInt8> = []) {
     let bytes = Array(record)
     busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
@@ -30,10 +30,10 @@ public struct USBIPOffer: Equatable, Sendable {
   }
 }
 
-/// Parses a USB/IP server's answers to a client that wants a device. Every length is checked, because answers are
+/// Parses a USB/IP server's answers to a client that imports devices. Every length is checked, because answers are
 /// untrusted.
 public enum USBIPAnswers {
-  /// The maximum number of devices in a list; no real server reaches it.
+  /// The maximum number of devices in a list, which no real server reaches.
   private static let mostDevices: UInt32 = 4096
 
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
@@ -50,7 +50,7 @@ public enum USBIPAnswers {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
 
-  /// Parses the server's device list; returns nil while the list is incomplete.
+  /// Parses the server's device list; nil while the list is incomplete.
   static func list(_ bytes: [UInt8]) throws(PlugProblem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
@@ -58,7 +58,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw .failed("it lists \(count) devices, more than \(mostDevices)")
     }
-    // This loop runs whenever bytes arrive, so it only finds the records; they are parsed when the list is complete.
+    // This loop runs whenever bytes arrive, so it only locates the records. They are parsed once the list is complete.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -71,7 +71,7 @@ public enum USBIPAnswers {
     return places.map { USBIPOffer(record: bytes[$0.record], interfaces: bytes[$0.interfaces]) }
   }
 
-  /// Parses the answer to ``importRequest(_:)``; returns nil while it is incomplete.
+  /// Parses the answer to ``importRequest(_:)``; nil while the answer is incomplete.
   package static func imported(_ bytes: [UInt8]) throws(PlugProblem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
@@ -99,7 +99,7 @@ public enum USBIPAnswers {
 enum USBIPDescriptors {
   /// Most devices have one configuration; few have more than two.
   static let mostConfigurations = 8
-  /// Transfer numbers start this high so that they differ from the kernel's, which start at 1.
+  /// The first sequence number of a transfer, high enough to differ from the kernel's numbers, which start at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
@@ -108,7 +108,7 @@ enum USBIPDescriptors {
     case configuration = 2
   }
 
-  /// Encodes a request for a descriptor: GET_DESCRIPTOR on endpoint 0.
+  /// Encodes a GET_DESCRIPTOR request on endpoint 0.
   static func request(_ sequence: UInt32, of device: UInt32, _ kind: Kind, _ index: UInt8, length: UInt16) -> [UInt8] {
     var out: [UInt8] = []
     // The fields are: command (submit), sequence number, device, direction (in), endpoint, flags, length, start frame,
@@ -123,7 +123,7 @@ enum USBIPDescriptors {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }
 
-  /// Parses an answer; returns nil while it is incomplete.
+  /// Parses an answer; nil while the answer is incomplete.
   static func answer(
     _ bytes: [UInt8], to sequence: UInt32, length: UInt16
   ) throws(PlugProblem) -> [UInt8]? {
@@ -142,7 +142,7 @@ enum USBIPDescriptors {
     return Array(bytes[headerSize..<headerSize + Int(count)])
   }
 
-  /// Returns the length of a configuration and all its descriptors, according to its first nine bytes.
+  /// Returns the total length of a configuration's descriptors, according to the configuration's first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(PlugProblem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
       throw .failed("it sent something other than its configuration descriptor")

@@ -3,7 +3,7 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// The methods block, at most until ``limit`` after the connection was created; ``USBIPInquiry`` calls them on a worker
+/// The methods block, but return within ``limit`` of the connection's creation. ``USBIPInquiry`` calls them on a worker
 /// thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
@@ -49,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sets the time limit for calls on a socket; zero means no limit.
+  /// Sets a socket's time limit for calls; zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -72,7 +72,7 @@ package final class USBIPSocket: Sendable {
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // The kernel would take an expired time limit to mean that the device is gone.
+    // If a time limit expired, the kernel would assume that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it presents the remote
-/// device as if it were plugged into this machine.
+/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, the controller presents the
+/// remote device as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
   /// The reason why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct VirtualHostController: Sendable {
 
   /// Opens this machine's controller.
   ///
-  /// - Throws: an error if the kernel has no such controller, or this process may not use it.
+  /// - Throws: an error if the kernel has no such controller, or this process has no access to it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
     self.folder = SystemFolder(path: folder)
     guard access("\(folder)/status", R_OK) == 0 else {
@@ -30,7 +30,7 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Parses the kernel's port table: a line of headings, followed by lines like "hs 0000 004 000 00000000 000000 0-0".
+  /// Parses the kernel's port table: a line of headings, then lines such as "hs 0000 004 000 00000000 000000 0-0".
   static func ports(_ table: String) -> [Port] {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
@@ -54,12 +54,12 @@ public struct VirtualHostController: Sendable {
     return port.number
   }
 
-  /// Returns true if a device is plugged in at this port.
+  /// Returns true if a device is plugged into this port.
   public func isUsed(_ port: Int) throws(Problem) -> Bool {
     try table().contains { $0.number == port && !$0.isFree }
   }
 
-  /// Unplugs the device that is plugged in at a port.
+  /// Unplugs the device at a port.
   public func detach(_ port: Int) {
     _ = folder.write("\(port)", to: "detach")
   }

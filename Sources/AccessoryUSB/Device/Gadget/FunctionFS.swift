@@ -61,14 +61,14 @@ final class FunctionFS {
 
   /// Returns the events since the last call, possibly none. A setup event must be answered before the next call.
   ///
-  /// - Throws: an error if endpoint 0 will never report an event again.
+  /// - Throws: an error if endpoint 0 can report no more events.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
     var bytes = [UInt8](repeating: 0, count: 4 * FunctionFSEvent.size)
     while true {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // EIDRM reports, once, that the host has abandoned a setup request.
+      // The kernel returns EIDRM once if the host has abandoned a setup request.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -78,8 +78,8 @@ final class FunctionFS {
 
   /// Answers the last setup packet. The answer is dropped if the host has abandoned the request.
   ///
-  /// This call blocks until the host has read the data stage, so few requests should be answered with data; currently
-  /// none are.
+  /// This call blocks until the host has read the data stage, so answers with data should be rare. Currently there are
+  /// none.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)
@@ -114,7 +114,7 @@ enum FunctionFSImage {
     static let beforeConfiguration: UInt32 = 128
   }
 
-  /// The descriptors cover both speeds, because the host's port may only support full speed.
+  /// The descriptors cover both speeds, because the host's port may support only full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
     let speeds = [USBSpeed.full, .high].map { shape.interfaces(at: $0) }
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }

@@ -18,7 +18,7 @@ package final class Gadget {
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after closing its cable: long enough for every host to notice.
+  /// How long an accessory stays unplugged after closing its cable, so that every host notices.
   private static let absence = Duration.milliseconds(300)
   /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -38,7 +38,7 @@ package final class Gadget {
   private var isBound = false
 
   /// - Parameters:
-  /// - controller: the controller's name in /sys/class/udc; by default, the machine's only controller.
+  ///   - controller: the controller's name in /sys/class/udc; by default, the machine's only controller.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   package init(
@@ -56,7 +56,7 @@ package final class Gadget {
     do throws(GadgetError) {
       let functions = try FunctionFS(instance: instance, shape)
       self.functions = functions
-      // The first pair of endpoints belongs to the iAP interface; the pairs of the other interfaces follow.
+      // The first pair of endpoints belongs to the iAP2 interface.
       transfers = try KernelTransfers(
         incoming: functions.endpoints[0], outgoing: functions.endpoints[1], on: loop)
     } catch {
@@ -130,8 +130,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called twice after a cable was closed: first when the cable's last bytes should have been sent, and again when the
-  /// accessory has been unplugged for long enough.
+  /// Called twice after a cable was closed: to unplug the accessory after ``patience``, and to plug it in again after
+  /// ``absence``.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }

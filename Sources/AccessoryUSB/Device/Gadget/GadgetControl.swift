@@ -1,9 +1,9 @@
-/// An event of endpoint 0 as FunctionFS reports it: twelve bytes, of which the first eight hold any setup packet, and
-/// the ninth is the event's kind.
+/// An event of endpoint 0 in FunctionFS's format: twelve bytes, of which the first eight contain the setup packet, if
+/// any, and the ninth contains the event's kind.
 enum FunctionFSEvent: Equatable {
   case bind
   case unbind
-  /// The host selected the configuration or the alternate setting, so the endpoints restart and can be used.
+  /// The host selected the configuration or the alternate setting, so the endpoints restart.
   case enable
   /// The host selected configuration 0, reset the device or disconnected, so the endpoints no longer exist.
   case disable
@@ -43,7 +43,7 @@ enum FunctionFSEvent: Equatable {
 /// `disable` and an `enable`, and an `unbind` replaces all earlier events. Every event is therefore valid in every
 /// state.
 struct GadgetControl {
-  /// How a setup packet is answered through the file of endpoint 0.
+  /// The answer to a setup packet through the file of endpoint 0.
   enum Reply: Equatable {
     /// Write the bytes as the data stage.
     case data([UInt8])
@@ -81,7 +81,7 @@ struct GadgetControl {
   private mutating func answer(_ told: ControlEndpoint.Setup) -> (reply: Reply?, effect: ControlEndpoint.Effect) {
     var setup = told
     if setup.type & 0x1F == 2 {
-      // In a request to an endpoint, FunctionFS replaces the endpoint's address with the number of its file.
+      // FunctionFS replaces an endpoint's address in a request with the number of the endpoint's file.
       let place = Int(setup.index) - 1
       setup.index = addresses.indices.contains(place) ? UInt16(addresses[place]) : 0
     }

@@ -3,9 +3,9 @@ import Glibc
 
 /// Connects the transfers on a gadget's bulk endpoints to the accessory's channel.
 ///
-/// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
-/// anything), connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes
-/// are being sent), and ended.
+/// The states are off (the host has not configured the device), waiting (configured, but no host program is active),
+/// connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes are being
+/// sent), and ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
 /// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
@@ -14,10 +14,10 @@ import Glibc
 ///
 /// Each read covers one packet. A longer read would wait for more packets, because not every host ends a transfer of
 /// full packets with an empty packet. A write whose size is a multiple of the packet size is followed by an empty
-/// packet, so that each `send` is one transfer for the host.
+/// packet, so that the host receives each `send` as one transfer.
 ///
-/// USB does not notify a device when a host program ends. After a period of silence the probes are therefore queued
-/// again, and a host that reads none of the probes for the same period is considered gone, unless the bus is suspended.
+/// USB does not notify a device when a host program ends. After a period of silence, probes are therefore queued again.
+/// A host that reads no probe for another such period is considered gone, unless the bus is suspended.
 ///
 /// Each time the host selects the configuration or the alternate setting, a new generation starts. Bytes of an older
 /// generation are neither delivered nor sent.
@@ -37,7 +37,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued, and how long it then has to read a probe.
+  /// How long the host may read nothing before probes are queued, and how long it has to read a probe.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -48,7 +48,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes from the host that the accessory has not accepted yet; at most what one round of reads returns.
+  /// Bytes from the host that the accessory has not accepted yet, limited to the result of one round of reads.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
@@ -98,7 +98,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // Unread bytes were already acknowledged to the host, so a channel that loses them has not ended in an orderly way.
+    // The host assumes that unread bytes were delivered, so a channel that loses them has not ended in an orderly way.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -169,7 +169,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private func readMore() {
     switch state {
     case .waiting: break
-    // While the accessory accepts no bytes, the host's transfers wait on the bus.
+    // While the accessory accepts no bytes, the host's transfers stay pending.
     case .carrying(let pipe): if !pipe.takesBytes { return }
     case .off, .leaving, .spent: return
     }
@@ -193,7 +193,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// Returns what to write next; the result stays the same until the write has started.
+  /// Returns the next write. The result stays the same until this write has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -224,7 +224,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Accepts no bytes here, because the pipe must keep them in memory until the kernel has written them.
+  /// Accepts no bytes, because the pipe must keep the bytes in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {

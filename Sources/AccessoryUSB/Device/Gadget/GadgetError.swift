@@ -1,13 +1,13 @@
 import AccessoryCore
 import Glibc
 
-/// The reason why a gadget cannot be created, and the command that fixes it, if any.
+/// The reason why a gadget cannot be created, and the command that fixes the problem, if any.
 package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can act as a USB device.
   case noControllers
-  /// The controller does not exist; the second value lists the existing ones.
+  /// The controller does not exist; `existing` lists those that do.
   case noController(String, existing: [String])
-  /// No controller was named, and there are several.
+  /// No controller was specified, and there are several.
   case severalControllers([String])
   case taken(String, by: Holder)
   case noConfigFS

@@ -12,7 +12,7 @@ struct GadgetFolder {
     self.removeFolder = removeFolder
   }
 
-  /// The controller to which the gadget is bound; nil if there is none.
+  /// The controller to which the gadget is bound; nil if it is not bound.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Creates the gadget, and returns the names of the configfs files that this kernel is too old to provide. On
@@ -59,7 +59,7 @@ struct GadgetFolder {
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
   func unbind() {
-    // If the gadget is not bound, the kernel reports an error, which does not matter here.
+    // The kernel reports an error if the gadget is not bound, which is harmless.
     _ = folder.write("", to: "UDC")
   }
 
@@ -109,7 +109,7 @@ struct GadgetLayout: Equatable {
     self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
-      // Without this file, a 5 Gbit/s port would advertise a speed that has no descriptors.
+      // Without this file, a 5 Gbit/s port would advertise a speed for which there are no descriptors.
       .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
       .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),

@@ -15,12 +15,12 @@ package struct GadgetSystem: Sendable {
 
   package var controllerNames: [String] { SystemFolder(path: controllers).names }
 
-  /// Whether FunctionFS is loaded; otherwise the kernel tries to load it when it is needed.
+  /// Whether FunctionFS is loaded. If not, the kernel tries to load it when needed.
   package var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
 
-  /// Returns the controller with this name; without a name, the only controller.
+  /// Returns the controller with this name or, if `name` is nil, the only controller.
   package func controller(_ name: String?) throws(GadgetError) -> String {
     let names = controllerNames
     if let name {
@@ -49,7 +49,7 @@ package struct GadgetSystem: Sendable {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Some gadgets are kernel modules, such as g_ether, which claims the first controller when it is loaded.
+    // Gadgets that are kernel modules, such as g_ether, claim the first controller when they are loaded.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {
@@ -61,7 +61,7 @@ package struct GadgetSystem: Sendable {
 /// The process that owns a gadget. The gadget's name identifies this process, so that stale gadgets can be recognized.
 package struct GadgetOwner: Equatable, Sendable {
   package var pid: Int32
-  /// The time at which the process was started, because process IDs are reused.
+  /// The start time of the process, because process IDs are reused.
   package var startTime: UInt64
 
   package init(pid: Int32, startTime: UInt64) {
@@ -83,8 +83,8 @@ package struct GadgetOwner: Equatable, Sendable {
 }
 
 extension GadgetSystem {
-  /// Removes gadgets left by easim processes that have ended, and returns the gadgets' names. Gadgets of other programs
-  /// and of running processes are left alone.
+  /// Removes gadgets left by easim processes that have ended, and returns the gadgets' names. Keeps the gadgets of
+  /// other programs and of running processes.
   ///
   /// - Parameter isRunning: returns whether a process still exists.
   package func sweep(isRunning: (GadgetOwner) -> Bool) -> [String] {
@@ -124,7 +124,7 @@ struct SystemFolder: Equatable {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }
     defer { close(file) }
-    // Without the line break, which the kernel strips, an empty text would not reach the kernel.
+    // The line break, which the kernel removes, is needed because the kernel ignores an empty write.
     let line = text + "\n"
     return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
   }

@@ -6,9 +6,9 @@ import Glibc
 /// blocking read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
 /// A transfer's memory must not be used until the kernel has reported that the transfer is complete, even if it was
-/// cancelled. Therefore the AIO context is destroyed before the memory is freed, which waits for all pending transfers.
+/// cancelled. Destroying the AIO context waits for all pending transfers, so the memory is freed afterwards.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
-  /// Each read covers one packet, so keeping the bus busy takes many reads.
+  /// Each read covers only one packet, so many reads are needed to keep the bus busy.
   static let mostReads = 64
   static let mostWrites = 8
   /// The maximum number of bytes per write, because the kernel copies a write into one block of memory.
@@ -119,8 +119,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
-    // The endpoint is not configured (the file returns EAGAIN instead of waiting), or the transfer ended because the
-    // gadget was unplugged or unbound or the transfer was cancelled.
+    // The endpoint is not configured (EAGAIN), the gadget was unplugged or unbound, or the transfer was cancelled.
     case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
     default: .failed(code)
     }
@@ -156,25 +155,25 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs a gadget's bulk transfers. ``KernelTransfers`` uses kernel AIO; tests have their own implementation.
+/// Performs a gadget's bulk transfers. ``KernelTransfers`` uses kernel AIO; tests use another implementation.
 ///
 /// Each transfer has a tag and completes exactly once, in a later turn, even if it is cancelled. The transfers of one
 /// direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
   var handler: (any TransferHandler)? { get set }
 
-  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. Fewer reads are started,
-  /// without an error, while cancelled transfers have not completed yet.
+  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. Fewer reads may be started,
+  /// without an error, while cancelled transfers have not completed.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
-  /// Starts writing one transfer, which may be empty. Returns false if there is no room for it now.
+  /// Starts writing one transfer, which may be empty. Returns false if there is no room for another transfer.
   func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem>
 
   func cancelAll()
 }
 
 protocol TransferHandler: AnyObject {
-  /// Called when a transfer has completed. The bytes read are valid until this call returns.
+  /// Called when a transfer has completed. Bytes that were read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
   /// Called after each batch of completed transfers.
@@ -184,6 +183,6 @@ protocol TransferHandler: AnyObject {
 enum TransferProblem: Error, Equatable {
   /// The host is not using the endpoint, or the transfer was cancelled; neither is a failure.
   case away
-  /// The kernel's error number for any other problem.
+  /// Another problem, with the kernel's error number.
   case failed(Int32)
 }

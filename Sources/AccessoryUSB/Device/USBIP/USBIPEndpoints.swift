@@ -7,11 +7,11 @@
 /// device can signal an end only with a halt.
 final class USBIPEndpoints {
   let interface: UInt8
-  /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
+  /// The protocol of a native transport's pair; nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  // Exclusivity checks are off in this type, because a pair belongs to one loop and calls no other code while its state
-  // changes.
+  // Exclusivity checking is off in this type, because a pair belongs to one loop and calls no other code while its
+  // state changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
   /// The host's pending reads, in order.
@@ -90,8 +90,8 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the host's next read that can be answered, with the accessory's bytes for it; the bytes are nil if the
-  /// endpoint is halted.
+  /// Returns the host's next read that can be answered, and the accessory's bytes for it, which are nil if the endpoint
+  /// is halted.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -100,7 +100,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the host's next write that can be answered, with its bytes; the bytes are nil if the endpoint is halted.
+  /// Returns the host's next write that can be answered, and its bytes, which are nil if the endpoint is halted.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()

@@ -1,17 +1,18 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests that a client may send before it has a device, and the answers. All numbers are big-endian.
+/// The requests that a client can send before it has imported a device, and the answers to them. All numbers are
+/// big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// The client wants to import this device for as long as the connection lasts.
+  /// Imports this device for as long as the connection lasts.
   case take(busID: String)
 
   /// The version that Linux has used since 2009: 1.1.1.
   static let version: UInt16 = 0x0111
   private static let busIDSize = 32
 
-  /// Parses a request from the front of the received bytes; returns nil while it is incomplete.
+  /// Parses a request from the start of the received bytes; nil while the request is incomplete.
   static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
     if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
@@ -39,7 +40,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// Encodes the answer to ``take(busID:)``: the device or the reason for refusing it.
+  /// Encodes the answer to ``take(busID:)``: the device, or the reason why it is refused.
   static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -117,13 +118,13 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 /// device or a connection that others may need.
 ///
 /// A client that has a device and no pending step may stay silent indefinitely, because a kernel sends nothing while no
-/// program uses the device. TCP keep-alive detects a silent client that is gone.
+/// program uses the device. TCP keep-alive detects a silent client whose machine is gone.
 enum USBIPDebt: CaseIterable {
   /// The client has connected but not sent its request.
   case request
   /// The client has requested a list or an unavailable device, and does not read the answer.
   case answer
-  /// The client has a device but has not sent a transfer. Every kernel begins by reading the descriptors.
+  /// The client has imported a device but not sent a transfer. Every kernel first reads the descriptors.
   case firstTransfer
   case restOfTransfer
   case transferAnswers
@@ -149,7 +150,7 @@ enum USBIPDebt: CaseIterable {
 }
 
 extension [UInt8] {
-  /// Appends text to a field of fixed size, padded with zero bytes.
+  /// Appends text as a field of fixed size, padded with zero bytes.
   fileprivate mutating func addText(_ text: String, size: Int) {
     let bytes = Array(text.utf8.prefix(size - 1))
     self += bytes + [UInt8](repeating: 0, count: size - bytes.count)

@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// One exported device attached to one client: answers the client's transfers on the connection over which the client
+/// One exported device attached to one client. Answers the client's transfers, on the connection over which the client
 /// imported the device.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
-/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
-/// the connection ends, when the host makes the next such selection, when the accessory closes the cable, or when the
+/// the iAP2 interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
+/// the connection ends, when the host selects either of them again, when the accessory closes the cable, or when the
 /// host has cancelled all its reads and requested nothing for ``hostPatience``. USB does not report the end of a host
 /// program, so a host that has cancelled its reads and stays silent is assumed to have ended.
 ///
@@ -14,8 +14,8 @@ import AccessoryCore
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers; no host needs that many.
   private static let mostPending = 1024
-  /// The maximum number of bytes that the accessory may leave unread across all endpoints. The limit is the same as
-  /// Linux's own limit on the pending transfers of all programs. A transfer beyond this limit is answered with ENOMEM.
+  /// The maximum number of bytes that the accessory may leave unread across all endpoints. The limit equals Linux's
+  /// limit on the pending transfers of all programs. A transfer beyond the limit is answered with ENOMEM.
   static let mostHeld = 16 << 20
   /// The number of unsent answer bytes at which the server stops sending accessory bytes to the host.
   private static let fullOutbox = 256 * 1024
@@ -36,7 +36,7 @@ final class USBIPImport: BulkCarrier {
   private let onEvent: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  // Exclusivity checks are off for the properties that transfers use. An import belongs to one loop, and while these
+  // Exclusivity checking is off for the properties that transfers use. An import belongs to one loop, and while these
   // properties change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
   private let main: USBIPEndpoints
@@ -44,14 +44,14 @@ final class USBIPImport: BulkCarrier {
   private var nativeListener: Cable.Listener?
   private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// The step that the client must take now; if the client takes too long, a timer fires.
+  /// The step that the client must take before its time runs out.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
   /// Whether the client has made progress since the timer last checked.
   @exclusivity(unchecked) private var hasPaid = false
   @exclusivity(unchecked) private var inbox: [UInt8] = []
-  /// Answers that the connection has not accepted yet.
+  /// The answers that the connection has not accepted yet.
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var isOver = false
   @exclusivity(unchecked) private var isReceiving = false
@@ -97,7 +97,7 @@ final class USBIPImport: BulkCarrier {
       bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
     } else {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-      // The buffer is moved out during the call, because the bytes passed on are slices of it.
+      // The buffer is moved out during the call, because the call passes on slices of it.
       var whole: [UInt8] = []
       swap(&whole, &inbox)
       let end = work(whole.span.bytes)
@@ -326,7 +326,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // Limiting an answer's size also limits how many bytes wait for the connection.
+      // Limiting an answer's size also limits how many bytes are queued.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)
@@ -338,7 +338,7 @@ final class USBIPImport: BulkCarrier {
   func pipeHasBytes(_ pipe: BulkPipe) {
     guard let pair = pair(of: pipe) else { return }
     serveReaders(pair)
-    // While the connection is handling events, everything is sent at the end of the turn.
+    // While requests are being received, the answers are sent at the end of the turn.
     if !isReceiving { flush() }
   }
 

@@ -13,7 +13,7 @@ enum USBIPRequest: Equatable {
     /// The number of bytes that the host sends, or the maximum number that it accepts.
     var length: Int
     var setup: ControlEndpoint.Setup
-    /// Where the host's bytes are in the buffer from which the request was read.
+    /// The position of the host's bytes in the buffer from which the request was read.
     var data: Range<Int>
   }
 
@@ -21,8 +21,8 @@ enum USBIPRequest: Equatable {
   static let longestTransfer = 1 << 20
   static let headerSize = 48
 
-  /// Parses a request that begins at `start`; returns nil while it is incomplete. Invalid requests are recognized by
-  /// their headers, so that the server never waits for the rest of an excessively long request.
+  /// Parses a request that begins at `start`; nil while the request is incomplete. An invalid header causes an error
+  /// immediately, so that the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -56,7 +56,7 @@ enum USBIPRequest: Equatable {
   }
 
   /// Encodes the answer to an unlink request, which reports whether the transfer was still pending. A transfer that was
-  /// cancelled while pending gets no answer of its own.
+  /// cancelled while pending gets no other answer.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // A Linux server also answers with -104, which is -ECONNRESET.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

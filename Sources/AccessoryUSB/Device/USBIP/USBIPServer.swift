@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// A USB/IP server: offers simulated accessories to a kernel, which sees them as USB devices.
+/// A USB/IP server, which offers simulated accessories to a kernel as USB devices.
 ///
-/// The server opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip
-/// attach` connects, asks for a device, and hands the connection to the kernel's virtual host controller.
+/// The server opens no socket itself. A listener passes every connection to ``accept(_:from:)``. On Linux,
+/// `usbip attach` connects, asks for a device, and hands the connection to the kernel's virtual host controller.
 ///
 /// ```swift
 /// let server = USBIPServer(on: loop) { print($0) }
@@ -14,10 +14,10 @@ import AccessoryCore
 public final class USBIPServer {
   /// The time that a client has to send a request, and then to read the answer.
   package static let patience = Duration.seconds(10)
-  /// How long a client that has a device may leave a transfer incomplete or its answers unread.
+  /// How long a client that has imported a device may leave a transfer incomplete or answers unread.
   package static let transferPatience = Duration.seconds(30)
-  /// The maximum number of clients without a device: those that have sent no request yet or do not read the answer. If
-  /// another client connects, the longest-waiting one is disconnected, so that silent clients cannot block others.
+  /// The maximum number of clients without a device, which have sent no request or not read the answer. If another
+  /// client connects, the longest-waiting client is disconnected, so that silent clients cannot block others.
   package static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -113,7 +113,7 @@ private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// The request was answered; these bytes of the answer have not been sent yet.
+    /// The request was answered, and these bytes of the answer have not been sent yet.
     case leaving(rest: [UInt8])
     case over
   }
@@ -122,7 +122,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Exclusivity checks are off, because a client belongs to one loop and calls no other code while its state changes.
+  // Exclusivity checking is off, because a client belongs to one loop and calls no other code while its state changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
@@ -246,7 +246,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Closes the connection as soon as the answer has been sent, or if the client does not read it in time.
+  /// Closes the connection after the answer has been sent, or if the client does not read the answer in time.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
