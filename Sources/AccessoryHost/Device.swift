@@ -6,8 +6,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The simulated Apple device, which identifies and authenticates the accessory at the other end of each plugged-in
-/// cable, and publishes it to apps.
+/// A simulated Apple device. It identifies and authenticates the accessories at the other ends of its cables, and
+/// publishes them to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -27,10 +27,10 @@ public final class Device {
   let peerSettings: DevicePeer.Settings
   let findsOrder: Bool
   let authenticator: any DeviceAuthenticator
-  /// The rules for the control messages that the device sends unprompted.
+  /// The rules for the control messages that the device sends without being asked.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// The order of authentication and identification that works with each accessory, if the device has to find out.
+  /// The order of authentication and identification for each accessory, if the device has to find it out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -44,7 +44,7 @@ public final class Device {
   var ids: ConnectionIDs
   var random: SeededRandom
 
-  /// Creates a device without cables. `report` receives all events of the device, on the loop.
+  /// Creates a device without cables. `report` receives all events of the device on the loop.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
@@ -62,7 +62,7 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
-  /// The next step that the accessory on each cable is expected to take.
+  /// The step that each accessory is expected to take next.
   package var phases: [PeerPhase] { attachments.map(\.phase) }
 
   /// The number of cables that are plugged in.
@@ -104,9 +104,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices newly plugged-in cables. According to a report from the field (failure W15), a real
-  /// device stopped noticing cables after accessories had been replugged quickly, and found plugged-in accessories only
-  /// after a restart.
+  /// Whether the device notices newly plugged-in cables. According to a report (failure W15), a real device stopped
+  /// noticing cables after accessories had been replugged quickly, and had to be restarted.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -121,18 +120,17 @@ public final class Device {
     for attachment in attachments { attachment.close(reason) }
   }
 
-  /// Creates an app that uses this device. The app is not notified of accessories that are already published; see
-  /// ``AppView/accessories``.
+  /// Creates an app that uses this device. The app is not notified of accessories that are already published, which are
+  /// in ``AppView/accessories``.
   public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
     let app = AppView(device: self, handler: handler, settings: settings)
     apps.append(app)
     return app
   }
 
-  /// Sends a control message to every identified accessory, or to those with the given serial number. If the device's
-  /// rules send this message, changes the rules' parameters instead: accessories that subscribed to the message receive
-  /// it now, and other accessories receive it when they request it. Returns how many accessories received the message
-  /// now.
+  /// Sends a control message to every identified accessory, or to those with the given serial number. If one of the
+  /// device's rules sends this message, changes the rule's parameters instead; the message then goes to subscribed
+  /// accessories now, and to others when they request it. Returns how many accessories received the message now.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
@@ -196,7 +194,7 @@ public final class Device {
   }
 }
 
-/// A cable that was plugged into a device.
+/// A cable that is or was plugged into a device.
 public final class PluggedCable {
   fileprivate var attachment: DeviceAttachment?
   fileprivate var isOver = false
@@ -240,7 +238,7 @@ extension Device: CableOwner {
     return plugged
   }
 
-  /// Adds a dialer's reports to the timeline.
+  /// Adds a dialer's report to the timeline.
   public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): log(.warning(reason.description), accessory.subject)
@@ -275,7 +273,7 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
   case verify
   /// The device accepts an accessory whose certificate or signature is wrong, and only reports a warning.
   case accept
-  /// The device does not ask for authentication, as with some hosts in the field.
+  /// The device does not ask for authentication, like some real hosts.
   case skip
 }
 
@@ -302,7 +300,7 @@ public struct DeviceSettings {
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// What the device reports to accessories about itself, and how it answers their messages.
+  /// The device's information about itself for accessories, and its answers to their messages.
   public var profile = DeviceProfile()
   /// The time of day at which the loop's clock was zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
@@ -311,7 +309,7 @@ public struct DeviceSettings {
   /// Receives the files that accessories send; if nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
 
-  /// Creates the default settings with an authenticator.
+  /// Creates the default settings, with the given authenticator.
   public init(authenticator: any DeviceAuthenticator) {
     self.authenticator = authenticator
   }
@@ -327,7 +325,7 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device must find out by trial whether authentication or identification comes first.
+  /// Whether the device must find out by trial which of authentication and identification comes first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
   /// How long to wait for an accessory's first response before reversing the order of authentication and

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// Handles files, the messages that the device sends unprompted, and other messages outside identification and sessions.
+// File transfers, messages from the device's rules, and other messages outside identification and sessions.
 extension DeviceAttachment {
   /// Starts the rules that apply to this accessory, once its identification has been accepted. A rule may send a
   /// message immediately.
@@ -18,7 +18,7 @@ extension DeviceAttachment {
     player?.begin(declared: declared)
   }
 
-  /// Handles a sent or received message that the timeline shows or that a rule refers to.
+  /// Handles a sent or received message for the timeline and for the rules.
   func handlePassing(_ passed: PassedMessage) {
     let isShown = device.settings.tellsMessages
     if isShown { log(.message(passed)) }

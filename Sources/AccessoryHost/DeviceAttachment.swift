@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The accessory at the other end of one cable, as the device sees it. The peer contains the state machines for
-/// identification and authentication; this class contains the one for publication.
+/// The device's side of one cable. The peer contains the state machines for identification and authentication, and this
+/// class contains the one for publication.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -20,8 +20,8 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity checks are off, because every event uses these properties. No other code runs while the properties are
-  // read or written.
+  // Exclusivity checking is off, because every event uses these properties. No other code runs while they are read or
+  // written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -186,7 +186,8 @@ final class DeviceAttachment: ConnectionOwner {
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
   /// Reverses the order of authentication and identification for the next link, if the accessory did not answer the
-  /// first message and the reverse order may be tried. `event` describes how the missing answer was noticed.
+  /// first message and the reverse order may be tried. `event` describes how the device noticed that there was no
+  /// answer.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
     guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
@@ -233,8 +234,7 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// Handles an iAP1 frame. A single iAP1 frame may be noise, or a greeting from an accessory that tries both
-  /// protocols.
+  /// Handles an iAP1 frame. A single frame may be noise, or a greeting from an accessory that tries both protocols.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
@@ -274,7 +274,7 @@ final class DeviceAttachment: ConnectionOwner {
     for action in actions { perform(action) }
   }
 
-  /// Arms the timer, and creates it first if necessary, because only a device that causes flickers needs a timer.
+  /// Arms the timer, which is created on demand, because only a device that causes flickers needs it.
   private func armTimer(at deadline: Instant) {
     let timer = timer ?? device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
     self.timer = timer

@@ -11,8 +11,7 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer looks like an accessory that refuses the order, so the other
-/// order is tried once.
+/// An accessory that is unplugged before its first answer seems to refuse the order, so the other order is tried once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -21,7 +20,7 @@ struct OrderMemory {
     case settled(Order)
   }
 
-  /// The maximum number of addresses to remember. Each accessory in a local directory has its own address.
+  /// The maximum number of addresses to remember, because each accessory in a local directory has its own address.
   private static let limit = 10_000
 
   private var entries: [String: Entry] = [:]
@@ -36,7 +35,7 @@ struct OrderMemory {
   }
 
   /// Records that the accessory at `place` did not answer the first message. Returns the order to try next; nil if both
-  /// have been tried.
+  /// orders have been tried.
   mutating func ignored(at place: String) -> Order? {
     switch entries[place] {
     case nil:

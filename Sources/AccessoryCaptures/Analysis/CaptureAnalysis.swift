@@ -12,7 +12,7 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction are held back while an
+/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction are withheld while an
 /// earlier packet is missing.
 public struct CaptureAnalysis {
   /// A result of the analysis of one entry.
@@ -66,7 +66,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var cable: Int
   /// The sender's name in the capture.
   public var from: String
-  /// The number of packets of every kind.
+  /// The number of packets of all kinds.
   public var packets = 0
   /// The number of bytes, including those outside packets.
   public var bytes = 0
@@ -86,7 +86,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var end: Instant?
   /// The longest time between two packets.
   public var longestGap = Duration.zero
-  /// The count, sum and maximum of the times between a packet and its acknowledgement.
+  /// The number, sum and maximum of the round-trip times from a packet to its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
   /// Compares all figures.

@@ -1,9 +1,9 @@
 import AccessoryCore
 import IAP2
 
-/// What a capture shows about one side of a link.
+/// The state of one side of a link, as far as a capture shows it.
 struct CapturedEnd {
-  /// The maximum number of packets to hold back while an earlier one is missing: iAP2's largest window.
+  /// The maximum number of packets to withhold while an earlier one is missing, which is iAP2's largest window.
   static let mostHeld = 127
 
   var statistics: LinkStatistics
@@ -11,9 +11,9 @@ struct CapturedEnd {
   var parameters: LinkParameters?
   /// The sequence number of this side's next packet; nil before the first packet.
   var expected: UInt8?
-  /// The packets after a missing one, by sequence number.
+  /// The packets that follow a missing one, by sequence number.
   var held: [UInt8: [UInt8]] = [:]
-  /// When each unacknowledged packet was sent, and whether it was sent more than once.
+  /// The times at which unacknowledged packets were sent, and whether they were sent more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -157,7 +157,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for missing packets, and releases the packets held after them.
+  /// Stops waiting for missing packets, and releases the packets that follow them.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,

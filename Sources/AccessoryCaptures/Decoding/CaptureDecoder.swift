@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture of any size, packet by packet, as bytes arrive. The entries are the lines that `easim decode`
+/// Decodes a capture of any size, packet by packet, as its bytes arrive. The entries are the lines that `easim decode`
 /// prints.
 ///
 /// ```swift
@@ -17,8 +17,8 @@ public final class CaptureDecoder {
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines that were skipped because they are not transcript lines: the first one's number, counted from 1, and how
-  /// many there were.
+  /// The lines that were skipped because they are not transcript lines: the first line's number, counted from 1, and
+  /// the number of lines.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -206,7 +206,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // A line that arrives in several parts is too long for a transcript, and too long to be shown.
+    // Only the first part of an overlong line is examined; transcripts have no such lines.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)

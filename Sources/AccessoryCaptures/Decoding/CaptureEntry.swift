@@ -17,7 +17,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A control message outside a packet.
     case message
     case skipped
-    /// A comment in a capture file, or a transcript line that shows no packet, such as one about the end of the link.
+    /// A comment in a capture file, or a transcript line that shows no packet.
     case note
     case transfer
     /// A cable in a capture file, reported before the cable's first packet.
@@ -32,19 +32,18 @@ public struct CaptureEntry: Equatable, Sendable {
 
   /// An entry's position.
   public enum Place: Equatable, Sendable {
-    /// The offset in the stream of bytes that one side sent.
+    /// The offset in the bytes that one side sent.
     case offset(Int)
-    /// The line number in a transcript, and the time as written there.
+    /// The line number and the time, as written, in a transcript.
     case line(Int, time: String)
     /// The position in a capture file: the number of the packet that contains the entry's last byte, the time since the
-    /// first packet, the cable's number, counted from 1, and the offset in the stream of bytes that the sender sent on
-    /// this cable.
+    /// first packet, the cable's number, counted from 1, and the offset in the sender's bytes on this cable.
     case packet(Int, time: Instant, cable: Int, offset: Int)
     /// The byte offset in a capture file.
     case file(Int)
   }
 
-  /// A native channel in a capture file. Each native channel has its own interface there.
+  /// A native channel in a capture file, which has its own interface in the file.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
@@ -64,7 +63,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public let text: String
   /// The packet's header, if the entry is a packet.
   public let header: PacketHeader?
-  /// All of the entry's bytes; empty for a transcript, which does not contain all bytes.
+  /// The entry's bytes; empty for a transcript, which does not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]

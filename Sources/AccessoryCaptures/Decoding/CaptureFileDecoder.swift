@@ -9,13 +9,13 @@ import IAP2
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// About 73 years: the difference between two times within this limit cannot overflow.
+  /// About 73 years, so that the difference between two times cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// One capture for bytes from the accessory (the USB device or the Bluetooth peer), and one for bytes to it.
+    /// The bytes from the accessory, which is the USB device or the Bluetooth peer, and the bytes to the accessory.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -160,7 +160,7 @@ final class CaptureFileDecoder {
     case .bytes(let stream, let bytes, _): take(bytes, of: stream, medium, emit)
     case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
-      // Problems on connections that do not carry iAP2 are ignored.
+      // Problems of connections that do not carry iAP2 are ignored.
       let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
       if concerns { emit(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
     }

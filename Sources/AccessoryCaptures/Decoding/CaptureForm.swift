@@ -6,7 +6,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case hex
   /// One line per packet, as written by `--transcript`.
   case transcript
-  /// Another program's log, with bytes in hex anywhere in its lines.
+  /// Another program's log, with lines that contain bytes in hex.
   case log
   /// The older file format of tcpdump and Wireshark.
   case pcap
@@ -19,7 +19,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
   /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is a transcript if it contains
   /// a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise hex.
-  /// Anything that is not text is raw bytes, because an iAP2 stream contains the byte FF, which no text does.
+  /// Anything that is not text is raw bytes. An iAP2 stream is never text, because it contains the byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
@@ -29,7 +29,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
   /// Returns the format of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// Incomplete lines are also examined, so that the first chunk of a file or the first line from a pipe suffices.
+  /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is sufficient.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -109,13 +109,13 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// The reason why text is not a capture, and where the problem is.
+/// The reason why text is not a capture, and the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line's number, counted from 1.
   public let line: Int
-  /// The number of the column in bytes, counted from 1.
+  /// The number of the column, counted in bytes from 1.
   public let column: Int
-  /// What is wrong and how to fix it, as a sentence fragment.
+  /// The problem and how to fix it, as a sentence fragment.
   public let message: String
 
   init(_ line: Int, _ column: Int, _ message: String) {

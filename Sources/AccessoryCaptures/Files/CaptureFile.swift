@@ -17,7 +17,7 @@ public enum CaptureLinkType: Hashable, Sendable {
   case usb(headerSize: Int)
   /// Link types 187 and 201 are Bluetooth HCI with a type byte; in 201, a direction precedes the type byte.
   case bluetoothH4(hasDirection: Bool)
-  /// Bluetooth HCI without a type byte, because the record's flags hold the type. Only btsnoop uses this.
+  /// Bluetooth HCI without a type byte, used only by btsnoop, where the record's flags contain the type.
   case bluetoothH1
   /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
@@ -44,7 +44,7 @@ public enum CaptureLinkType: Hashable, Sendable {
 public struct CaptureInterface: Equatable, Sendable {
   /// The interface's number, counted from 0 and unique in the file.
   public var number: Int
-  /// What the interface's frames contain.
+  /// The contents of the interface's frames.
   public var linkType: CaptureLinkType
   /// The interface's name; empty if the file does not name it.
   public var name = ""
@@ -52,7 +52,7 @@ public struct CaptureInterface: Equatable, Sendable {
   public var description = ""
 }
 
-/// A frame's direction, as the recorder sees it.
+/// A frame's direction from the recorder's point of view.
 public enum CaptureDirection: Sendable {
   case unknown
   case received
@@ -85,7 +85,7 @@ public struct CaptureFrame: Sendable {
 public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// The offset in the file.
   public var offset: Int
-  /// What is wrong, as a sentence fragment.
+  /// The problem, as a sentence fragment.
   public var message: String
   /// Whether the rest of the file is unreadable.
   public var isFinal = false
@@ -115,7 +115,7 @@ struct CaptureFileState {
   var window = ByteWindow()
   private(set) var isOver = false
   private(set) var frames = 0
-  /// The time of the latest frame; `Int64.min` before the first.
+  /// The time of the latest frame; `Int64.min` before the first frame.
   private(set) var latest = Int64.min
   private var isBehind = false
 
@@ -178,7 +178,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // Less than one record remains unprocessed, so moving it is cheap.
+    // Less than one record is unprocessed, so moving it is cheap.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0

@@ -60,7 +60,7 @@ final class Gunzip {
     }
   }
 
-  /// Fills the output buffer as far as possible, and returns the number of bytes written.
+  /// Unpacks as much as fits into the output buffer, and returns the number of bytes.
   private func unpack(
     _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {

@@ -1,13 +1,13 @@
 import AccessoryCore
 
-/// A file format of records that each begin with a header with the record's length: pcap, btsnoop, PacketLogger.
+/// A file format that consists of records with a header that contains the record's length: pcap, btsnoop, PacketLogger.
 protocol RecordFormat {
   init()
 
   /// The number of bytes needed to begin reading, and how many of these bytes precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// The message for a file that is too short; the file's length is appended to it.
+  /// The message for a file that is too short, to which the file's length is appended.
   static var shortFile: String { get }
 
   /// Returns why a file that begins with these bytes cannot have this format; nil if it can.
@@ -46,8 +46,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // The changed format is stored only when the record is complete, because the header of an incomplete record is
-      // read again.
+      // The format changes only when the record is complete, because the header of an incomplete record is read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -115,11 +114,11 @@ struct BtsnoopFormat: RecordFormat {
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
   static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
-  /// The microseconds from the format's epoch, the year 0, to 1970.
+  /// The number of microseconds from the format's epoch, the year 0, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
   private var isMonitor = false
-  /// The total number of packets that the recorder had lost at the last record.
+  /// The total number of packets that the recorder had lost by the last record.
   private var drops = 0
 
   static func problem(of bytes: ArraySlice<UInt8>) -> String? {

@@ -49,7 +49,7 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel, of which a capture shows nothing before the first transfer.
+    /// Whether the session used a native channel. A capture shows such a session only from its first transfer on.
     public var isNative = false
     /// The session's bytes.
     public var steps: [Step] = []
@@ -83,7 +83,7 @@ public struct Recording: Equatable, Sendable {
 
   /// The attachments, in order.
   public var attachments: [Attachment] = []
-  /// Sentences about the parts of the capture that could not be used.
+  /// Sentences that describe which parts of the capture could not be used.
   public var problems: [String] = []
 
   /// The sessions of all attachments.
@@ -108,7 +108,7 @@ public struct Recording: Equatable, Sendable {
   init() {}
 }
 
-/// Why a capture cannot be used as a recording.
+/// The reason why a capture cannot be used as a recording.
 public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The capture is a transcript, which contains only the first bytes of each packet.
   case transcript
@@ -117,7 +117,7 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The capture's sessions have more bytes than a recording may contain.
   case tooLarge
 
-  /// A sentence that explains what to do.
+  /// A sentence that states the problem and its solution.
   public var description: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record a capture instead"

@@ -32,9 +32,9 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The side for which each sender's mark in the capture stands, as far as messages have revealed it.
+    /// The side that each sender's mark in the capture denotes, if it is known from messages.
     var marks: [String: Recording.End] = [:]
-    /// The open sessions by identifier, as indices into the attachment's sessions.
+    /// The indexes of open sessions in the attachment's sessions, by identifier.
     var open: [UInt16: Int] = [:]
   }
 
@@ -141,7 +141,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// Returns the values of the first `count` parameters, each of which has one or two bytes.
+  /// Returns the values of the first `count` parameters, which must have one or two bytes each.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []
@@ -152,8 +152,8 @@ public struct RecordingReader {
     return values
   }
 
-  /// Learns from the first message which side is the accessory, because Bluetooth captures show only which side made
-  /// the recording.
+  /// Determines from the first message which side is the accessory, because Bluetooth captures show only which side
+  /// recorded them.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -204,8 +204,8 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// Handles a note about the end of a native session: "D closed SIDE …" from the side that closed it, or "A sees SIDE
-  /// … that …" from the other side.
+  /// Handles a note about the end of a native session, such as "D closed SIDE …" from the side that closed the session,
+  /// and "A sees SIDE … that …" from the other side.
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open

@@ -22,7 +22,7 @@ struct BluetoothFrames {
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
-    /// What each L2CAP channel carries, keyed by the receiver's channel number.
+    /// The contents of each L2CAP channel, keyed by the receiver's channel number.
     var contents: [Int: Content] = [:]
   }
 
@@ -79,7 +79,7 @@ struct BluetoothFrames {
       bytes = bytes.dropFirst()
       switch first {
       case 2 where frame.direction == .unknown && !hasDirection:
-        // A payload's first fragment is marked with 10 by the controller and with 00 by the host.
+        // The controller marks a payload's first fragment with 10, and the host marks it with 00.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
       case 1: return (.command, false, bytes)
@@ -152,7 +152,7 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Bytes before the first start fragment are no problem, because their payload began before the capture.
+        // Bytes before the first start fragment are not reported, because their payload began before the capture.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -174,7 +174,7 @@ struct BluetoothFrames {
     let channel = payload.u16(at: 2, .little)
     // Signals and RFCOMM control frames contain channel numbers and sizes, but do not identify devices.
     places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
-    // The state of this direction is stored here, because the following call reads it again.
+    // The state of this direction is stored now, because the following call uses the stored state.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -274,7 +274,7 @@ struct RFCOMMFrame {
   }
 
   var kind: Kind
-  /// The data link in six bits: the server channel, then a direction bit.
+  /// The data link, in six bits: the server channel and a direction bit.
   var link: Int
   var information: ArraySlice<UInt8>
   var isIntact: Bool

@@ -25,22 +25,22 @@ struct BluetoothIdentity {
   let address: Int
   var hasName = false
 
-  /// The commands, by opcode, about connections, link keys, PINs, pairing and names.
+  /// Commands about connections, link keys, PINs, pairing and names, by opcode.
   static let command: [Int: Self] = Dictionary(
     uniqueKeysWithValues: [
       0x0405, 0x0408, 0x0409, 0x040A, 0x040B, 0x040C, 0x040D, 0x040E, 0x040F, 0x0419, 0x041A, 0x042B, 0x042C, 0x042D,
       0x0433, 0x0434,
     ].map { ($0, Self(address: 0)) })
-  /// The events, by code, that report found devices, connections and requests for them, names, role changes, keys,
-  /// PINs, or pairing.
+  /// Events about found devices, connections, requests for connections, names, role changes, keys, PINs and pairing, by
+  /// event code.
   static let event: [UInt8: Self] = [
     0x02: Self(address: 1), 0x03: Self(address: 3), 0x04: Self(address: 0), 0x07: Self(address: 1, hasName: true),
     0x12: Self(address: 1), 0x16: Self(address: 0), 0x17: Self(address: 0), 0x18: Self(address: 0),
     0x22: Self(address: 1), 0x2F: Self(address: 1), 0x31: Self(address: 0), 0x32: Self(address: 0),
     0x33: Self(address: 0), 0x36: Self(address: 1), 0x3D: Self(address: 0),
   ]
-  /// For events about connections, answers to commands, and counts: how many bytes after the header identify no device,
-  /// by event code.
+  /// By event code, how many bytes after the event's header identify no device, for events about connections, answers
+  /// to commands, and counts.
   static let harmless: [UInt8: Int] = [
     0x03: 3, 0x05: 4, 0x07: 1, 0x08: 4, 0x0E: 4, 0x0F: 4, 0x13: 255, 0x1B: 3, 0x36: 1, 0x3E: 1,
   ]

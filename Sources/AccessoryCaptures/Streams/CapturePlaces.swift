@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The positions of what a capture file's frames carry: iAP2 bytes, the headers around them, and the addresses and
-/// names of devices. Any other bytes belong to other devices and services.
+/// The positions of the known contents of a capture file's frames: iAP2 bytes, the headers around them, and the
+/// addresses and names of devices. All other bytes belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
@@ -17,9 +17,9 @@ package struct CapturePlaces {
 
   /// The streams that carry iAP2, and those of native channels.
   package private(set) var streams: [Stream] = []
-  /// The positions of the frames, without the file's own headers.
+  /// The positions of the frames, without the file's headers.
   package private(set) var frames: [Range<Int>] = []
-  /// The parts of frames that reveal only the structure of frames.
+  /// The parts of frames that contain only protocol structure.
   package private(set) var headers: [Range<Int>] = []
   /// The addresses of Bluetooth devices, in reverse byte order.
   package private(set) var addresses: [Range<Int>] = []

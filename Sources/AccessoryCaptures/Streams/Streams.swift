@@ -2,7 +2,7 @@ import IAP2
 
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// Distinguishes connections on one interface: an address on the bus, or a handle.
+  /// A bus address or a handle, which distinguishes connections on one interface.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -27,13 +27,14 @@ struct StreamKey: Hashable {
 enum StreamEvent {
   /// Bytes of a stream, and their positions.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
-  /// A part of a frame that reveals only the structure of frames: headers, lengths, checksums.
+  /// A part of a frame that contains only protocol structure: headers, lengths and checksums.
   case header(Range<Int>)
   /// A Bluetooth device's address in reverse byte order.
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection has ended, or all connections at its address have. Later bytes belong to a new connection.
+  /// A connection or, if `wholePlace` is true, all connections at its address have ended. Later bytes belong to a new
+  /// connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -41,7 +42,7 @@ enum StreamEvent {
 /// Searches one direction of a connection for the first sign of iAP2: the detection sequence or a packet's header, at
 /// the beginning of a transfer.
 struct LinkSign {
-  /// The last bytes, which may contain the first part of a sign of iAP2.
+  /// The last bytes of earlier transfers, which may contain the first part of a sign of iAP2.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0

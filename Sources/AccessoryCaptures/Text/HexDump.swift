@@ -9,12 +9,11 @@
 /// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
 /// with `#`, `//` or three backticks are skipped.
 ///
-/// The reader decides to which stream each line belongs, whether the line's offset is as expected, and which bytes a
-/// `*` repeats. The caller collects results with ``takeRuns(isEnd:)`` as they become available, so a dump may have any
-/// size.
+/// The reader determines the stream of each line, whether the line's offset is as expected, and which bytes a `*`
+/// repeats. The caller collects the bytes with ``takeRuns(isEnd:)`` while reading, so a dump may have any size.
 struct HexDumpReader {
   struct Run: Equatable {
-    /// The index of the stream that the bytes belong to, counted from 0.
+    /// The index of the bytes' stream, counted from 0.
     var stream: Int
     var bytes: [UInt8]
     var line: Int
@@ -111,7 +110,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of an overlong line, which is read in several pieces.
+  /// Processes the next part of an overlong line, which is read in parts.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
@@ -135,7 +134,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // A restarted offset begins another dump, or the other direction of a followed stream.
+    // An offset that starts over begins another dump, or the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)

@@ -43,7 +43,7 @@ struct HexLineScanner {
   private let isExpected: (HexLine.Offset) -> Bool
 
   /// - Parameters:
-  ///   - offsetWidth: the number of digits of the dump's offsets; nil if that is unknown.
+  ///   - offsetWidth: the number of digits of the dump's offsets; nil if this is unknown.
   ///   - isExpected: returns whether an offset is the expected one.
   init(
     _ line: ArraySlice<UInt8>, number: Int, after skippedColumns: Int = 0, offsetWidth: Int?,
@@ -113,7 +113,7 @@ struct HexLineScanner {
   }
 
   /// Returns where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of
-  /// `NSData`) or `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil if the declaration has no data, and
+  /// `NSData`) or `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil for a declaration without data, and
   /// `at` for any other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
@@ -227,8 +227,8 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// Returns the next word. In a dump, the word may come from the text column, and contain characters that are not
-  /// digits.
+  /// Returns the next word. In a dump, the word may contain characters that are not digits, because it may be in the
+  /// text column.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
     // Skips an offset in the middle of a line, as printed by some debuggers.

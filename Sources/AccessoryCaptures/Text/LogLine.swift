@@ -6,7 +6,7 @@ import AccessoryCore
 ///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
 /// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,
 ///   sent, `->`.
-/// - The time is the first word that is a clock time, seconds with a fraction, or a number of ms.
+/// - The time is the first word that is a clock time, seconds with a fraction, or a number of milliseconds.
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?

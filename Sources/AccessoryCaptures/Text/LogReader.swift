@@ -7,11 +7,11 @@ import AccessoryCore
 /// these formats are not fully documented, and users often paste only parts of a log.
 struct LogReader {
   struct Run: Equatable {
-    /// The direction: "RX", "TX", a logic analyzer channel's name, or empty.
+    /// The direction: The direction ("RX" or "TX") or the logic analyzer channel; empty if unknown.
     var name: String
     var bytes: [UInt8]
     var line: Int
-    /// The time since the first time in the log.
+    /// The time, measured from the first time in the log.
     var time: Duration
   }
 
@@ -24,12 +24,12 @@ struct LogReader {
   private var isBtmon = false
   /// The most recent direction, which also applies to any following lines that contain only bytes.
   private var direction = ""
-  /// How many bytes of the current RFCOMM frame remain in btmon's text; nil outside a frame.
+  /// The number of bytes left in the current RFCOMM frame of btmon's text; nil outside a frame.
   private var frameRest: Int?
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Returns true if a line shows that text is a log, because the line cannot be part of a hex dump.
+  /// Returns true if a line identifies text as a log, because the line cannot be part of a hex dump.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
@@ -59,7 +59,7 @@ struct LogReader {
       return nil
     }
     if isBtmon { return readBtmon(text, found, line) }
-    // A version in other text, such as "monitor ver 5.66", looks like a time.
+    // Times in other text are ignored, because a version, as in "monitor ver 5.66", looks like a time.
     if found.direction != nil || !found.bytes.isEmpty { note(found.time) }
     if let own = found.direction { direction = own }
     guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil || found.decoder != nil
@@ -126,7 +126,7 @@ struct UARTTable {
   private var name: Int?
   private var kind: Int?
 
-  /// Creates a table from its header line; nil if the line is not such a header.
+  /// Creates a table from its header line; nil if the line is not a supported header.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
     let value = columns.lastIndex { ["data", "value"].contains($0) }

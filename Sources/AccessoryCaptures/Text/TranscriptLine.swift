@@ -1,4 +1,4 @@
-/// One side of a cable; the raw value is its letter in transcripts and captures.
+/// A side of a cable. The raw value is the side's letter in transcripts and captures.
 public enum WireEnd: String, Sendable {
   case accessory = "A"
   case device = "D"
@@ -8,7 +8,7 @@ public enum WireEnd: String, Sendable {
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as written, in seconds.
   public let time: String
-  /// The side that sent the packet, or to which the line refers.
+  /// The side that sent the packet, or that the line concerns.
   public let end: WireEnd
   /// The packet's contents, as text.
   public let text: String
@@ -49,7 +49,7 @@ struct LineCutter {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
     var number: Int
-    /// The part's offset in the line; greater than 0 for every part but the first.
+    /// The part's offset in the line, which is greater than 0 for every part but the first.
     var offset: Int
   }
 

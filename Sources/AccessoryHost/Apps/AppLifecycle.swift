@@ -4,7 +4,7 @@ import AccessoryCore
 public enum AppState: String, CaseIterable, Sendable {
   case foreground
   case background
-  /// The app is in memory, but not running.
+  /// The app is in memory, but it is not running.
   case suspended
 }
 
@@ -28,7 +28,7 @@ struct AppLifecycle: Equatable {
 
   private(set) var state = AppState.foreground
   let keepsAccessories: Bool
-  /// When to suspend the app again after bytes have woken it up.
+  /// When to suspend an app that was woken by bytes.
   private(set) var deadline: Instant?
 
   init(keepsAccessories: Bool) {
@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Handles bytes in one of the app's sessions, for which the app runs for a while.
+  /// Handles bytes in one of the app's sessions, which let a suspended app run for `time`.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -63,7 +63,7 @@ struct AppLifecycle: Equatable {
 /// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
   case connect(PublishedAccessory)
-  /// An accessory disconnected; the value is the accessory's last state, including its connection ID and protocols.
+  /// An accessory disconnected. The value is the accessory's last state, including its connection ID and protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory that connected or disconnected.
@@ -102,7 +102,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // If the connect comes first, the accessory has only changed its transport, which is not a reattachment.
+      // A connect before the disconnect is a change of transport, not a reattachment.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -12,16 +12,16 @@ import AccessoryCore
 /// The inner machines are ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications), and
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: when the app is notified of a connection, the accessory is already in the app's list; when it is
-/// notified of a disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory.
-/// The list is empty while an app without the background mode is in the background.
+/// Invariants: the app's list contains an accessory before the app is notified of its connect, and no longer contains
+/// the accessory when the app is notified of its disconnect. The app is never notified of a hidden accessory. An app
+/// without the background mode has an empty list while it is in the background.
 struct AppMachine: Equatable {
   /// An action for the caller to perform; actions must be performed in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
     case closeSessions
-    /// Start or stop holding back session events.
+    /// Start or stop withholding session events.
     case hold(Bool)
     case alert(String)
     case explain(String)
@@ -33,13 +33,13 @@ struct AppMachine: Equatable {
   private let rules: AppRules
   private let filterSwitch: String
   /// The number of registrations in the whole process. As with Apple's shared manager, one object that unregisters too
-  /// many times stops the notifications for every observer in the process. It is unknown whether Apple's counter can go
-  /// below zero. This counter stops at zero, and an extra call is recorded as a misuse.
+  /// often stops the notifications for all other objects. It is unknown whether Apple's counter can go below zero. This
+  /// counter stops at zero, and an extra call is recorded as a misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
-  /// The published accessories that the app may see, whether or not the app is running.
+  /// The published accessories that the app may see when it is running.
   private var visible: [PublishedAccessory] = []
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
@@ -223,7 +223,7 @@ public struct AppSettings: Equatable, Sendable {
   public var manifest = AppManifest.none
   /// How the system treats the app.
   public var rules = AppRules()
-  /// Whether the app gets notifications from the start, as if it had registered once.
+  /// Whether the app is registered for notifications from the start.
   public var startsRegistered = true
   /// The name, for use in messages, of the setting that turns off the check for declared protocols.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"

@@ -3,8 +3,8 @@ import AccessoryProfiles
 import Glibc
 
 /// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
-/// background. Their origin is recorded for messages, because a wrong Info.plist is the usual reason for an empty list
-/// of accessories.
+/// background. The manifest also records where the settings came from, because a wrong Info.plist is the usual reason
+/// for an empty list of accessories.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
@@ -22,19 +22,19 @@ public struct AppManifest: Equatable, Sendable {
   public enum Origin: Equatable, Sendable {
     /// No Info.plist was searched for.
     case none
-    /// No Info.plist was found at any of these paths.
+    /// None of these paths has an Info.plist.
     case sought([String])
     case file(String)
   }
 
   /// Where the settings come from.
   public let origin: Origin
-  /// The declared protocols; nil if there is no Info.plist, in which case every protocol counts as declared.
+  /// The declared protocols. Without an Info.plist, this is nil, and every protocol counts as declared.
   public let declaredProtocols: [String]?
   /// The background modes.
   public let backgroundModes: [String]
 
-  /// Creates a manifest from values.
+  /// Creates a manifest from given settings.
   public init(origin: Origin = .none, declaredProtocols: [String]?, backgroundModes: [String] = []) {
     self.origin = origin
     self.declaredProtocols = declaredProtocols
@@ -73,8 +73,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: Messages
 
-  /// The file that was read, or the paths that were searched, for use in messages. Example: "Info.plist of /app (com.a,
-  /// com.b)".
+  /// The file that was read, or the paths that were searched, for use in messages.
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

@@ -3,7 +3,7 @@
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// An app sees accessories that offer a protocol declared in its Info.plist, or that offer no protocol yet.
+    /// An app sees accessories that offer a protocol from its Info.plist, or that offer no protocol yet.
     case declared
     /// Apps see all accessories, as on older systems.
     case all
@@ -19,9 +19,9 @@ public struct AppRules: Equatable, Sendable {
 
   /// What happens when an app opens a second session for one of an accessory's protocols.
   public enum SecondSession: String, CaseIterable, Sendable {
-    /// The first session is closed, and then the second is opened, as documented by Apple.
+    /// The first session is closed before the second is opened, as Apple documents.
     case closesFirst
-    /// No second session is opened while the first is open, as reported from the field since iOS 11.
+    /// No second session is opened while the first is open, as reported for iOS 11 and later.
     case refused
     /// Both sessions stay open, which iAP2 allows but no known system does. Use this setting only to test accessories.
     case sideBySide
@@ -50,9 +50,9 @@ public struct AppRules: Equatable, Sendable {
   /// Which connect notifications the app misses, although its list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
-    /// All connect notifications are lost. An iOS 11 beta never posted a connect notification.
+    /// All connect notifications are lost, as in a beta version of iOS 11.
     case all
-    /// The connect notifications that occur while the app is not in the foreground are lost.
+    /// Connect notifications are lost unless the app is in the foreground.
     case outsideForeground
   }
 
@@ -70,9 +70,9 @@ public struct AppRules: Equatable, Sendable {
   /// The notifications that an app gets about an accessory that reconnected while the app was suspended.
   public var reattachment = Reattachment.both
   /// How long an accessory refuses sessions after it has connected. On some systems, opening a session fails at first
-  /// and succeeds later.
+  /// and succeeds after a delay.
   public var settlingTime = Duration.zero
-  /// Whether bytes for a suspended app wake the app up. On iOS 11, they sometimes did not.
+  /// Whether bytes for a suspended app wake the app up, which sometimes failed on iOS 11.
   public var wakesForBytes = true
   /// How long an app runs after bytes have woken it up, before it is suspended again.
   public var wakeTime = Duration.seconds(10)
@@ -87,7 +87,7 @@ public struct AppRules: Equatable, Sendable {
   /// Creates the rules of current systems.
   public init() {}
 
-  /// Makes apps see all accessories and open sessions for all protocols, whatever their Info.plists declare.
+  /// Lets apps see all accessories and open sessions for all protocols, regardless of Info.plist files.
   package mutating func ignoreInfoPlist() { (visibility, undeclaredSessions) = (.all, .allowed) }
 
   /// The rules of iOS 3.2 and 4.

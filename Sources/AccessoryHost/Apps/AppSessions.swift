@@ -3,12 +3,12 @@ import AccessoryFormats
 import AccessorySessions
 
 /// The sessions of one app. The table decides whether the app may open another session. An accessory can have one
-/// session for each of its protocols, all at the same time.
+/// session at a time for each of its protocols.
 struct AppSessionTable: Equatable {
   /// The decision on an app's request to open a session.
   enum Decision: Equatable {
     case open
-    /// The session may be opened, but these sessions must be closed first.
+    /// The session may be opened after these sessions have been closed.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -22,7 +22,7 @@ struct AppSessionTable: Equatable {
   private var entries: [Entry] = []
   private var lastKey = 0
 
-  /// Decides whether to open a session with an accessory that the app sees, for a protocol that the app may use.
+  /// Decides whether to open a session, given that the app sees the accessory and may use the protocol.
   func decide(
     _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
   ) -> Decision {
@@ -42,7 +42,7 @@ struct AppSessionTable: Equatable {
     entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
 
-  /// Records that a session was opened, and returns its key, which is never reused.
+  /// Records a new session, and returns its key, which is never reused.
   mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
     lastKey += 1
     entries.append(Entry(key: lastKey, connectionID: connectionID, protocolName: protocolName))
@@ -54,9 +54,9 @@ struct AppSessionTable: Equatable {
   }
 }
 
-/// Why an app did not get a session.
+/// The reason why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory or the connection is gone, or the accessory is hidden from the app.
+  /// The accessory or its connection is gone, or the app may not see the accessory.
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. In the first half of a flicker, an accessory offers no protocols.
   case protocolNotOffered(String, offered: [String])
@@ -69,7 +69,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case notSettled(remaining: Duration)
   case refused(SessionRefusal)
 
-  /// The reason as a sentence.
+  /// A sentence that states the reason.
   public var description: String {
     switch self {
     case .notConnected(let id): "the accessory with connection ID \(id) is no longer connected"

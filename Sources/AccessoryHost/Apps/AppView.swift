@@ -19,7 +19,7 @@ public final class AppView {
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// The misuses of the API that the app has committed, in order.
+  /// The app's misuses of the API, in order.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -59,7 +59,7 @@ public final class AppView {
   /// Changes the state of the app.
   public func move(to state: AppState) { perform(machine.move(to: state)) }
 
-  /// Ends this view and its sessions.
+  /// Closes this view and its sessions.
   public func close(_ reason: String = "the app ended") {
     closeSessions(reason)
     timer?.cancel()
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// The bytes are handled in a later turn of the loop, because the session is still calling this method.
+  /// Bytes are handled in a later turn of the loop, because the session calls this method.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events are held back is kept until it has delivered them.
+    // A session whose events are withheld is kept until it has delivered them.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -160,7 +160,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // After this call, the sessions deliver the events that were held back.
+    // After this call, the sessions deliver the events that were withheld.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -179,9 +179,9 @@ public protocol AppHandler: AnyObject {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's delegate, right after the disconnect notification, or on its own if none was posted.
+  /// Notifies the accessory's delegate of a disconnect, after any notification has been posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
+  /// The app was suspended, or is running again. Only apps that keep their accessories while suspended get this call.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 

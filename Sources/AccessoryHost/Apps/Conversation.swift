@@ -17,12 +17,12 @@ public final class Conversation: SessionHandler {
     }
   }
 
-  /// What happened in the conversation.
+  /// An event of the conversation.
   public enum Event: Equatable, Sendable {
     case replied(Int, [UInt8])
     /// Every reply was as expected; the conversation is over.
     case done
-    /// The reply to the request with this index was not as expected; nothing more is sent.
+    /// The reply to the request with this index was not as expected. Nothing more is sent.
     case different(Int, [UInt8])
     /// Extra bytes arrived after the last reply was complete.
     case excess([UInt8])
@@ -65,10 +65,10 @@ public final class Conversation: SessionHandler {
     proceed()
   }
 
-  /// The index of the current request, how many of its bytes were sent, and the part of the reply that has arrived.
+  /// The index of the current request, the number of its bytes that were sent, and the reply so far.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
-  /// Sends more, now that there is room.
+  /// Sends more bytes, because there is room.
   public func sessionIsWritable(_ session: Session) { proceed() }
 
   /// Handles bytes that have arrived.
@@ -130,7 +130,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// Handles the completion of the last reply. If this reply must match byte for byte, watches for extra bytes.
+  /// Handles the completion of the last reply, and watches for extra bytes if that reply must match byte for byte.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()

@@ -5,8 +5,8 @@ import IAP2
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// come from a `UniqueStream`, the kind of mistake is reported too. Everything after the first difference is then
-/// collected until no more bytes arrive.
+/// come from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive, and the
+/// kind of mistake is reported too.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -19,13 +19,13 @@ public final class Exchange: SessionHandler {
   /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
     case verified(sent: Int, received: Int)
-    /// The reply differs from the stream that was sent; the findings describe how.
+    /// The reply differs from the stream that was sent, as described by the findings.
     case wrong([StreamFinding])
     /// The reply differs at this position.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
-    /// More bytes arrived than were expected.
+    /// More bytes arrived than expected.
     case excess(received: Int, expected: Int)
-    /// The session ended before everything had arrived.
+    /// The session ended before the whole reply had arrived.
     case ended(SessionEnd, sent: Int, received: Int)
   }
 
@@ -67,7 +67,8 @@ public final class Exchange: SessionHandler {
   /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Creates an exchange that sends the first `count` bytes of a stream, and reports the kinds of mistakes in the echo.
+  /// Creates an exchange that sends the first `count` bytes of a stream, and reports the kind of any mistake in the
+  /// echo.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -88,7 +89,7 @@ public final class Exchange: SessionHandler {
     sessionIsReadable(session)
   }
 
-  /// The progress so far, for the message after a timeout.
+  /// The number of bytes sent and received, for a message about a timeout.
   public var progress: (sent: Int, received: Int) { (sent, received) }
 
   private func send(_ session: Session) {
@@ -174,7 +175,7 @@ public final class Exchange: SessionHandler {
     return .different(at: place, expected: expected[place], got: got, window: window)
   }
 
-  /// Sends more, because there is room.
+  /// Sends more bytes, because there is room.
   public func sessionIsWritable(_ session: Session) {
     send(session)
   }

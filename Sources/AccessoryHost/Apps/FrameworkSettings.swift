@@ -1,7 +1,7 @@
 /// How Apple's framework reports events to an app, where Apple's documentation is silent or systems differ. Each
 /// setting has a default and alternatives that were observed in the field. ``AppRules`` contains the other settings.
 public struct FrameworkSettings: Sendable {
-  /// The order in which an app learns that an accessory has disconnected.
+  /// The order of the notification and the end of the streams when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
     /// The streams report their end first; then the notification is posted.
     case streamsFirst
@@ -19,9 +19,9 @@ public struct FrameworkSettings: Sendable {
 
   /// The result of a write when the buffer is full.
   public enum FullWrite: Int, Sendable, CaseIterable {
-    /// The write returns 0, because nothing was accepted.
+    /// The write returns 0.
     case zero = 0
-    /// The write returns -1, as after an error.
+    /// The write returns -1, as for an error.
     case minusOne = -1
   }
 
@@ -49,7 +49,7 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// Whether the app learns of a disconnect first from its streams or from the notification.
+  /// The order of the notification and the end of the streams when an accessory disconnects.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -64,8 +64,7 @@ public struct FrameworkSettings: Sendable {
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
   /// How many bytes an output stream buffers between the app and the wire, which limits how much one write accepts. The
-  /// default is small and odd, so that many messages do not fit. An app that ignores the result of a write therefore
-  /// loses bytes.
+  /// default is smaller than many messages. An app that ignores the result of a write therefore loses bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -74,11 +73,11 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released is closed. Three objects keep a session open: the session object
+/// Determines when a session that the app has released is closed. Three objects keep a session open: the session object
 /// and its two streams.
 ///
-/// Some apps keep the session object, and some keep only its streams. According to reports, a session can block the
-/// next one unless both of its streams were closed, even if the output stream was never opened.
+/// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams are
+/// not both closed can block the next session, even if the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
   /// The condition under which a session ends.
   public enum Rule: Hashable, Sendable {
@@ -110,13 +109,13 @@ public struct SessionLifetime: Equatable, Sendable {
     self.rule = rule
   }
 
-  /// The app closed a stream, which may never have been opened. Returns true if closing the stream ends the session.
+  /// Records that the app closed a stream, opened or not. Returns true if this ends the session.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()
   }
 
-  /// The app released the session object. Returns true if the release ends the session.
+  /// Records that the app released the session object. Returns true if this ends the session.
   public mutating func released() -> Bool {
     isHeld = false
     return settle()

@@ -11,7 +11,7 @@ import IAP2
 public struct ReplyRule: Equatable, Sendable {
   /// What the reply must be.
   public enum Expectation: Equatable, Sendable {
-    /// Any reply is accepted, and so is none.
+    /// Any reply is accepted, even an empty one.
     case anything
     /// The reply must consist of exactly these bytes.
     case bytes([UInt8])
@@ -50,8 +50,8 @@ public struct ReplyRule: Equatable, Sendable {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// Returns a message that shows the actual and the expected reply (both as text, or both as hex) and the first byte
-  /// that differs.
+  /// Returns a message with the actual and the expected reply, both as text or both as hex, and the first byte that
+  /// differs.
   func complaint(of reply: [UInt8]) -> String {
     func differing(_ wanted: [UInt8]) -> String {
       let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
@@ -71,7 +71,7 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when it is complete.
 ///
-/// The collector has no clock; callers pass in the time, and get back the next deadline.
+/// The collector has no clock: callers pass the time, and receive the next deadline.
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
@@ -82,7 +82,7 @@ package struct ReplyCollector: Equatable {
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// Searches for the rule's pattern. Each byte is examined once.
+  /// The search for the rule's pattern, which examines each byte once.
   private var search: PatternSearch?
   package private(set) var reply: [UInt8] = []
   package private(set) var lastByte: Instant?
@@ -116,8 +116,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// Returns how many of these bytes belong to the reply, up to and including `end`; part of `end` may have arrived
-  /// earlier. If `end` is not complete yet, returns how many of the bytes the reply has room for.
+  /// Returns how many of these bytes belong to the reply, up to and including `end`, part of which may have arrived
+  /// earlier. If `end` is incomplete, returns the number of bytes that fit into the reply.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -125,7 +125,7 @@ package struct ReplyCollector: Equatable {
     return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
   }
 
-  /// Whether the reply would be as expected if nothing more arrived.
+  /// Whether the reply is as expected, provided that nothing more arrives.
   package var isAsExpected: Bool {
     switch rule.expectation {
     case .anything: true
@@ -135,7 +135,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// A description of how the reply differs from the expected reply, without a period; nil if it does not differ.
+  /// A description of the difference from the expected reply, without a period; nil if there is none.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   package var isCompleteAtTheEnd: Bool {
@@ -158,9 +158,9 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Returns the state if the rule does not specify how much to read, so that the expected reply decides. The reply
-  /// ends with a pause after the first wrong byte or the last correct one. Unexpected bytes that arrive during this
-  /// pause still belong to the reply.
+  /// Returns the state for a rule that does not specify how much to read, based on the expected reply. The reply ends
+  /// with a pause after the first wrong byte or the last correct one. Unexpected bytes that arrive during this pause
+  /// still belong to the reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -171,7 +171,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request can be sent without a pause, because any further byte is wrong, whenever it arrives.
+    // The next request can be sent without a pause, because any additional byte would be wrong.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is visible to apps, and with which protocols. Connects and disconnects have no other
-/// source.
+/// Decides when an accessory is visible to apps, and with which protocols. All connects and disconnects come from this
+/// machine.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -20,11 +20,11 @@ import IAP2
 /// Invariants: connects and disconnects alternate, no publication has protocols before authentication, and each
 /// connection ID is issued only once.
 public struct PublicationMachine {
-  /// When accessories are shown.
+  /// When accessories are published.
   public enum Policy: String, CaseIterable, Sendable {
-    /// The accessory is shown when it is both identified and authenticated.
+    /// The accessory is published when it is both identified and authenticated.
     case ready
-    /// The accessory is shown as soon as it is identified, and has no protocols until it is authenticated.
+    /// The accessory is published as soon as it is identified, without protocols until it is authenticated.
     case early
   }
 
@@ -71,7 +71,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// Records that the accessory was identified, and that its identification was accepted.
+  /// Records that the accessory's identification was accepted.
   public mutating func identified(
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> AccessoryNotice? {
@@ -125,7 +125,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is now ready, so only `empty` determines how long it stays published without protocols.
+      // The accessory is ready, so only `empty` determines how long it stays published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

@@ -2,8 +2,7 @@ import IAP2
 
 /// An accessory as apps see it: one publication with its own connection ID.
 ///
-/// All values come from identification and authentication, never from an address. The object is immutable, because many
-/// parts of the program share it.
+/// All values come from identification and authentication, never from an address.
 public final class PublishedAccessory: Equatable, Sendable {
   /// The number that the device issued for this publication. The number is never sent on the wire.
   public let connectionID: Int
@@ -19,12 +18,12 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let firmwareRevision: String
   /// The hardware revision.
   public let hardwareRevision: String
-  /// The product plan's identifier, if the accessory names one.
+  /// The product plan's identifier, if the accessory provides one.
   public let productPlanUID: String?
   /// The protocols that can be used now. The list is empty until the accessory is authenticated, even if the
   /// identification contains protocols.
   public let protocols: [String]
-  /// Whether the accessory asks the device to look for an app if no installed app declares any of its protocols.
+  /// Whether the accessory asks the device to suggest an app if no installed app declares any of its protocols.
   public let asksForApp: Bool
   /// The length of the serial number in the authentication certificate, in bytes; 0 until the certificate arrives.
   public let certificateSerialCount: Int
@@ -80,12 +79,12 @@ public struct CertificateSizes: Equatable, Sendable {
   /// The length of the whole certificate in bytes.
   public var whole = 0
 
-  /// Creates the sizes that apply before a certificate has arrived.
+  /// Creates sizes of zero, for the time before a certificate arrives.
   public init() {}
 }
 
 /// Issues the connection IDs of publications. Real connection IDs are large, start at a different number after each
-/// boot, and count up; 0 means no connection.
+/// boot, and count up; 0 stands for no connection.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
@@ -94,7 +93,7 @@ public struct ConnectionIDs: Equatable, Sendable {
     next = Int.random(in: (1 << 24)..<(1 << 25), using: &random)
   }
 
-  /// Returns a connection ID that was never issued before.
+  /// Returns a connection ID that has never been issued before.
   public mutating func issue() -> Int {
     defer { next += 1 }
     return next
