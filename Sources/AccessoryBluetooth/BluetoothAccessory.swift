@@ -10,7 +10,7 @@ package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
     case warning(String)
-    /// The accessory could not be plugged in, and there will be no further attempt.
+    /// The accessory cannot be plugged in, and easim stops trying.
     case ended(BluetoothError)
   }
 
@@ -61,8 +61,8 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory, so that hosts that connect are disconnected. The current connection stays open until its
-  /// owner closes it.
+  /// Unplugs the accessory. Hosts that connect from then on are disconnected, but the current connection stays open
+  /// until its owner closes it.
   package func unplug() {
     onEvent = nil
     waiting = nil
@@ -81,7 +81,7 @@ package final class BluetoothAccessory {
     observer = nil
   }
 
-  // MARK: - What is published
+  // MARK: - Publishing
 
   private func handle(_ event: BlueZ.Event) {
     switch event {
@@ -118,8 +118,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // An accessory has no user to answer pairing questions, so this agent answers them. Without an agent, BlueZ
-      // refuses every pairing that needs an answer.
+      // Simulated accessories have no user to answer pairing questions, so this agent answers them. Without an agent,
+      // BlueZ refuses every pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -165,8 +165,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on all adapters. Returning releases the descriptor, which closes a connection
-    // on another adapter.
+    // BlueZ publishes the service record on all adapters. Connections on other adapters are closed by releasing their
+    // descriptors.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
@@ -174,12 +174,12 @@ package final class BluetoothAccessory {
   private func take(_ new: Connection<BusDescriptor>) {
     guard let onEvent else { return }
     if let live, let channel = live.carrier() {
-      // An accessory serves one host at a time. Returning releases the descriptor, which disconnects the second host.
+      // An accessory serves one host at a time. A second host is disconnected by releasing its descriptor.
       guard live.device == new.device else { return }
       waiting = new
       // A host has only one connection to a service, so if the host connects again, the earlier connection is dead,
-      // even if the kernel has not noticed. (For example, switching off a host's radio with rfkill does not notify the
-      // other end.) If each end opened one of the two connections, both are alive, and the first is kept.
+      // even if the kernel has not noticed. (A host whose radio is switched off with rfkill, for example, disappears
+      // silently.) If the two sides opened one connection each, both connections are alive, and the first one is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -235,10 +235,10 @@ package final class BluetoothAccessory {
 
 /// Makes an adapter visible and pairable under the accessory's name, and restores its settings later.
 ///
-/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading them again would return
-/// the changed settings, because BlueZ remembers the accessory's name.
+/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading the settings again would
+/// not restore them, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
-  /// Whether the settings are in effect; false after the adapter was switched off or BlueZ was restarted.
+  /// Whether the settings are in effect, which ends when the adapter is switched off or BlueZ restarts.
   var isShown = false
   let adapter: String
   private let before: BluetoothAdapter

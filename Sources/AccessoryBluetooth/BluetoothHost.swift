@@ -4,14 +4,14 @@ import LinuxIO
 /// Bluetooth in the Apple device's role: lists the paired accessories, connects to them, and accepts their connections.
 ///
 /// When both sides connect at the same time, the host keeps the first connection and closes the second. The accessory
-/// keeps both connections open until one of them ends, so both sides agree on the connection that the host kept. When a
-/// device connects, ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for
+/// keeps both connections open until one of them ends, so both sides end up using the connection that the host kept.
+/// When a device connects, the host emits ``BlueZ/Event/device(_:from:)``, and keeps the connection for
 /// ``connect(to:completion:)``.
 package final class BluetoothHost {
   /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
-  /// How long a connection made by an accessory waits for ``connect(to:completion:)``.
+  /// How long to keep an accessory's connection until ``connect(to:completion:)`` is called.
   static var patience: Duration { .seconds(30) }
 
   /// The connection to BlueZ, shared by all objects on this loop.
@@ -19,7 +19,7 @@ package final class BluetoothHost {
   private var service: OfferedService?
   /// The current connections, keyed by device path; `isMadeByDevice` is true if the device opened the connection.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
-  /// Connections that accessories have made and that are waiting for ``connect(to:completion:)``.
+  /// Connections by accessories, kept for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
@@ -43,8 +43,8 @@ package final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// Creates a host on the loop of `blueZ`. All objects on a loop share one host, because BlueZ lets only one client
-  /// offer a service.
+  /// Creates a host on the loop of `blueZ`. All objects on a loop share one host, because BlueZ does not let two
+  /// clients offer the same service.
   package init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
   }
@@ -120,8 +120,7 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both sides connected, the first connection is kept. Returning releases the descriptor, which closes the
-      // second.
+      // If both sides connected, the first connection is kept. The second is closed by releasing its descriptor.
       guard isMadeByDevice else { return }
       // An accessory has only one connection, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()

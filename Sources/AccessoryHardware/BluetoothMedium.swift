@@ -13,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The Bluetooth host of each loop that has one. All finders on a loop share a host, because BlueZ lets only one
-  /// D-Bus client offer a service.
+  /// The Bluetooth hosts, by loop. All finders on a loop share a host, because BlueZ does not let two D-Bus clients
+  /// offer the same service.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -84,7 +84,7 @@ final class BluetoothMedium: Medium {
 /// Reports the paired accessories as they change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
-  // Paging a device that is out of range takes seconds, and no event reports that it has returned.
+  // Paging a device that is out of range takes seconds, and no event reports that the device is back in range.
   let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
 
   private let selector: Address.BluetoothSelector
@@ -210,7 +210,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Returns true if a host should list the device, because the device is an accessory or the address names it.
+  /// Returns true if hosts should list the device: it is an accessory, or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
@@ -234,7 +234,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // The device offered the service when it was paired, so it may offer the service again.
+      // A device that offered the service when it was paired may offer it again.
       case .noSuchService, .refused, .busy, .failed: .failed(address, error.description)
       }
   }

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's USB device port, as gadgets through FunctionFS.
+/// Simulated accessories on this machine's USB device port, which are gadgets provided through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -20,7 +20,7 @@ struct GadgetMedium: Medium {
   }
 }
 
-/// A USB device port of this machine with one accessory on it, as a gadget through FunctionFS.
+/// A USB device port of this machine with one accessory, which is a gadget provided through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing the port unbinds the gadget, and releasing the port
 /// removes the gadget. Gadgets left over from killed processes are removed before a new one is created.

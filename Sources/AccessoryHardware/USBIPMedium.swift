@@ -21,7 +21,7 @@ struct USBIPMedium: Medium {
 
 /// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens as long as the bus exists. When an accessory is unplugged, the host sees its device disconnect,
+/// The server listens until the bus is released. When an accessory is unplugged, the host sees its device disconnect,
 /// and the server no longer lists it. An accessory that is plugged in again keeps its bus ID.
 ///
 /// ```swift
@@ -103,7 +103,7 @@ final class USBIPPort: Port {
 
 extension USBAccessoryShape {
   /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated, so a faster accessory
-  /// becomes a high-speed device. A port that can carry native transports adds them.
+  /// becomes a high-speed device. A port that supports native transports adds them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // No event reports that another program has released a device or that access was granted, so opening a device is
-  // retried.
+  // Opening a device is retried, because no event reports that another program has released the device or that access
+  // was granted.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector
@@ -85,7 +85,7 @@ private final class USBFinder: AccessoryFinder {
 extension USBOpening: Connecting {}
 
 extension FoundAccessory {
-  /// Describes a found accessory on the basis of its USB descriptors.
+  /// Describes an accessory found on USB.
   fileprivate init(_ device: USBAccessory) {
     self.init(key: device.path, identity: device.port, address: device.address)
     name = device.title

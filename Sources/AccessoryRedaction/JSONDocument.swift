@@ -8,7 +8,7 @@ struct JSONDocument: RedactedDocument {
   private let bytes: [UInt8]
   private let pieces: [JSONText.Piece]
   private var streams: [String: WireStream] = [:]
-  /// For each string that contains bytes, the stream to which they belong and their range in that stream.
+  /// For each string of bytes, the bytes' stream and their range in that stream.
   private var ranges: [Int: (stream: String, range: Range<Int>)] = [:]
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) { try self.init(bytes, in: 0..<bytes.count) }

@@ -88,7 +88,7 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // A `name` next to a serial number is that of an accessory; the names of other objects are not secret.
+    // An object with a serial number describes an accessory, whose name is secret; other objects' names are not.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }

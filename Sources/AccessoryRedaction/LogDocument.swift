@@ -2,7 +2,7 @@ import AccessoryFormats
 import IAP2
 
 /// A log with bytes in hex, or a hex dump. Bytes are redacted as in a capture. All other words are replaced, except
-/// numbers and the words that a decoder needs.
+/// numbers and words that a decoder needs.
 ///
 /// The reader can only guess which digits are bytes. If a wrong guess changes the decoder's output, or leaves a secret
 /// in it, the file is refused.
@@ -119,7 +119,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// Returns the longest run of words that consist of bytes, without any offset before them.
+  /// Returns the longest run of words that consist of bytes, excluding a preceding offset.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {

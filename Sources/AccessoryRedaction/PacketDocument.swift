@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 
 /// A capture file, written by `--capture` or recorded by another program from USB or Bluetooth. Redaction changes iAP2
-/// packets, native transfers, comments and interface descriptions in place. Of all other USB and Bluetooth traffic,
-/// only headers stay, and the addresses of Bluetooth devices are replaced.
+/// packets, native transfers, comments and interface descriptions in place. Other USB and Bluetooth traffic is erased
+/// except for headers, and Bluetooth addresses are replaced.
 ///
 /// Files with unknown link types or blocks are refused, because their contents are unknown.
 struct PacketDocument: RedactedDocument {
@@ -76,7 +76,7 @@ struct PacketDocument: RedactedDocument {
   }
 
   mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
-    // A copy is needed only if USB or Bluetooth headers stay.
+    // A copy is needed only to keep USB or Bluetooth headers.
     let original = places.headers.isEmpty && places.addresses.isEmpty ? [] : bytes
     for range in places.frames { bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count)) }
     for range in places.headers { bytes.replaceSubrange(range, with: original[range]) }

@@ -3,10 +3,11 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Replaces the secrets in files that are to be shared: serial numbers, addresses, names, certificates and passphrases.
-/// Each secret is replaced with text of the same length, which is the same in all files.
+/// Replaces the secrets in files before they are shared: serial numbers, addresses, names, certificates and
+/// passphrases. The replacement of a secret has the secret's length, and is the same in all files.
 ///
-/// All files are read before the first is rewritten, so that a name found in one file is also replaced in the others.
+/// All files are read before the first file is rewritten, so that a name found in one file is also replaced in the
+/// others.
 ///
 /// ```swift
 /// var redaction = Redaction(keeping: [.payload])
@@ -27,8 +28,7 @@ public struct Redaction {
 
   /// Creates a redaction without files.
   ///
-  /// - Parameter progress: called from time to time with the current step and the completed fraction of it, from 0 to
-  ///   1.
+  /// - Parameter progress: called from time to time with the current step and the completed fraction of this step.
   public init(
     keeping kept: Set<SecretKind>, progress: @escaping (_ step: String, _ fraction: Double) -> Void = { _, _ in }
   ) {
@@ -64,11 +64,11 @@ public struct Redaction {
           + "JSON report of the same run")
     }
     var redacted: [[UInt8]] = []
-    // Each document is released as soon as it is rewritten.
+    // Each document is released once it has been rewritten, to save memory.
     while !files.isEmpty {
       var (name, document, sketch) = files.removeFirst()
       let made = document.rewrite(&names) { progress("replacing secrets in \(name)", $0) }
-      // The reader that found the secrets checks the redacted file first, and the decoder checks it again.
+      // The redacted file is checked twice: by the reader that found the secrets, and by the decoder.
       var rest = SecretNames(keeping: names.kept)
       document = try Self.document(made)
       document.collect(into: &rest) { progress("checking \(name)", $0 / 2) }
@@ -132,9 +132,9 @@ protocol RedactedDocument {
   mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8]
 }
 
-/// The structure of a capture as a decoder finds it, without the contents. Redaction must not change the structure.
+/// The structure of a decoded capture, without the contents. Redaction must not change the structure.
 private struct CaptureSketch: Equatable {
-  /// How many bytes the decoder reads at a time.
+  /// The number of bytes that the decoder reads at a time.
   private static let step = 1 << 20
 
   /// The reason why the file cannot be read as a transcript; nil if it can.
@@ -172,7 +172,7 @@ private struct CaptureSketch: Equatable {
         let end = min(place + Self.step, bytes.count)
         try decoder.append(Array(bytes[place..<end]), take)
         place = end
-        // A file of one step is read too quickly for a progress report.
+        // A file of a single chunk is read too quickly for a progress report.
         if place < bytes.count { progress(Double(place) / Double(bytes.count)) }
       }
       try decoder.finish(take)

@@ -19,7 +19,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   /// Data between apps and accessories.
   case payload
 
-  /// The start of a replacement's text.
+  /// The text with which a replacement begins.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -37,7 +37,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
 /// One parameter in a control message: its position in the message, and its catalog entry.
 struct ParameterPlace {
   let message: UInt16
-  /// The numbers of the groups that contain the parameter, and its own number.
+  /// The numbers of the groups that contain the parameter, followed by its own number.
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
@@ -69,8 +69,7 @@ struct ParameterPlace {
       return .serial
     }
     if message == 0x1D01 || message == 0x1D06 {
-      // Apart from the name, identifications contain values that all units of a product share, such as protocols and
-      // versions.
+      // The other values in an identification, such as protocols and versions, are the same for all units of a product.
       return path == [0] ? .name : nil
     }
     return name.hasSuffix("name") ? .name : .other

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets in one or more files, each with a replacement of the same length that is used in all files.
+/// The secrets in one or more files, and their replacements, which have the same length and are used in all files.
 public struct SecretNames: Sendable {
   /// How many secrets of one kind were replaced.
   public struct Count: Equatable, Sendable {
@@ -25,7 +25,7 @@ public struct SecretNames: Sendable {
   /// Creates an empty set of secrets.
   public init(keeping kept: Set<SecretKind> = []) { self.kept = kept }
 
-  /// Adds a secret. Single bytes reveal nothing and are ignored.
+  /// Adds a secret. A single byte is ignored, because it reveals nothing.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
     var value = [UInt8](value)
     // An address written as text is the same secret as its bytes.
@@ -55,7 +55,7 @@ public struct SecretNames: Sendable {
     index[key, default: []].insert(value, at: place ?? index[key]?.count ?? 0)
   }
 
-  /// Returns the replacement; nil if the value is not a secret, or is kept.
+  /// Returns the replacement; nil if the value is not a secret, or is a secret to keep.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
       // Addresses may be written in upper or lower case.
@@ -80,7 +80,7 @@ public struct SecretNames: Sendable {
     return parts.count == 6 && bytes.count == 6 ? bytes : nil
   }
 
-  /// Returns a replacement of the same length, such as "serial-1------", or a locally administered address for an
+  /// Returns a replacement of the same length, such as "serial-1------"; for an address, a locally administered
   /// address.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
@@ -102,7 +102,7 @@ public struct SecretNames: Sendable {
 
   // MARK: Searching
 
-  /// Returns the kind of the first secret in `found` that is not a replacement; nil if there is none.
+  /// Returns the kind of the first secret in `found` that was not replaced; nil if all were replaced.
   func first(leftIn found: SecretNames) -> SecretKind? {
     let left = found.values.filter { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }
     return SecretKind.allCases.first { left.values.contains($0) }
@@ -138,7 +138,8 @@ public struct SecretNames: Sendable {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)
       let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
-      // If several secrets begin with these bytes, the longest is used, or the first one found of the same length.
+      // If several secrets begin with these bytes, the longest is used; among secrets of equal length, the first one
+      // found.
       guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)
       else { continue }

@@ -22,7 +22,7 @@ struct ShownMessages {
   /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
-      // Most colons are not part of an address, and are skipped without parsing.
+      // Most colons do not belong to an address, so this check avoids parsing them.
       guard place + 3 < line.endIndex, [UInt8(ascii: ":"), UInt8(ascii: "-")].contains(line[place + 3]) else {
         continue
       }
@@ -42,7 +42,7 @@ struct ShownMessages {
     }
   }
 
-  /// Returns the positions after each occurrence of the mark.
+  /// Returns the position after each occurrence of `mark`.
   private static func ends(of mark: String, in line: ArraySlice<UInt8>) -> [Int] {
     let mark = Array(mark.utf8)
     return line.indices.dropLast(mark.count - 1)
@@ -139,7 +139,7 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// Reads a line such as `3 serial number = "…"`, which does not name the message and is indented inside a group.
+  /// Reads a line such as `3 serial number = "…"`, which does not name the message, and is indented in a group.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

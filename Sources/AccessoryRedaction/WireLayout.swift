@@ -22,7 +22,7 @@ struct WireLayout {
 
   private var kinds: [UInt8: UInt8] = [:]
   private var expected: UInt8?
-  /// Packets that arrived before an earlier packet, by sequence number.
+  /// Packets that arrived before a packet with a lower sequence number, by sequence number.
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
   /// The payload of the most recent packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
@@ -53,7 +53,7 @@ struct WireLayout {
         spoiled.append((header, payload))
       case .unfinished: damaged.append(inside)
       case .legacy:
-        // An iAP1 frame ends with the same kind of checksum as a packet.
+        // An iAP1 frame ends with the same kind of checksum as an iAP2 packet.
         let payload = piece.range.dropFirst(5).dropLast()
         guard !payload.isEmpty else { break }
         checksums.append((payload, piece.range.upperBound - 1))
@@ -119,7 +119,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes early packets in order, although an earlier packet never arrived.
+  /// Processes the packets after a packet that never arrived, in order.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
@@ -134,7 +134,7 @@ struct WireLayout {
   private mutating func deliver(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     expected = header.sequence &+ 1
     sent[header.sequence] = payload
-    // If the capture contains no SYN, the first bytes of a message reveal a control session.
+    // Without a SYN in the capture, a control session is recognized by the first bytes of a message.
     let begins = bytes[payload].starts(with: [0x40, 0x40])
     switch kinds[header.session] ?? (begins || !message.isEmpty ? 0 : 2) {
     case 0: add(payload, bytes)
@@ -178,7 +178,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // The remaining bytes are not parameters, so they are replaced as a whole.
+        // The remaining bytes are not parameters, so all of them are replaced.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)
@@ -207,7 +207,7 @@ extension [Range<Int>] {
     return found
   }
 
-  /// Returns the ranges without the first `count` bytes.
+  /// Returns the ranges of all but the first `count` bytes.
   fileprivate func dropped(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []

@@ -4,8 +4,7 @@ import IAP2
 /// and corrects checksums.
 ///
 /// Packets are put in order, because messages may span several packets. All copies of a retransmitted packet are
-/// changed. Damaged packets and bytes outside packets are overwritten in such a way that a decoder reports the same
-/// damage.
+/// changed. Damaged packets and bytes outside packets are overwritten so that a decoder still reports the same damage.
 struct WireStream {
   /// Whether the bytes are a native channel's transfers, which have no packets.
   let isNative: Bool
@@ -15,7 +14,7 @@ struct WireStream {
 
   init(isNative: Bool = false) { self.isNative = isNative }
 
-  /// Appends bytes; returns their range in the stream.
+  /// Appends bytes, and returns their range in the stream.
   mutating func append(_ more: some Collection<UInt8>) -> Range<Int> {
     let start = bytes.count
     bytes += more
@@ -29,7 +28,7 @@ struct WireStream {
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// Returns the value, without any terminating zeros of text.
+  /// Returns the value, without the terminating zeros if it is text.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }
@@ -59,7 +58,7 @@ struct WireStream {
     if !names.kept.contains(.payload) {
       for ranges in layout.data.values { blank(ranges, where: { _ in true }) }
     }
-    // FF, 5A and 55 are kept so that a decoder reports the same damage, and zeros because they are padding.
+    // FF, 5A and 55 are kept so that a decoder reports the same damage; zeros are kept because they are padding.
     blank(layout.damaged) { ![0x00, 0x55, 0x5A, 0xFF].contains($0) }
     for (copy, first) in layout.copies {
       for offset in 0..<copy.count {

@@ -72,7 +72,7 @@ extension Profile.Transport {
 
 /// Reproduces a recorded accessory's sessions, for an accessory that you plug in yourself.
 ///
-/// Each session plays the next recorded session of the same protocol; after the last recorded session, the first is
+/// Each session plays the next recorded session of the same protocol. After the last recorded session, the first is
 /// played again. If the device's bytes differ from the recording, the session is closed, and the accessory's timeline
 /// shows a warning.
 ///
@@ -81,14 +81,14 @@ extension Profile.Transport {
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also reproduces when the accessory was plugged in and unplugged.
+/// ``ReplayedAccessory`` also reproduces the times at which the accessory was plugged in and unplugged.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings
   private let differed: (ReplayDifference) -> Void
   private var played: [String: Int] = [:]
 
-  /// Creates the behavior of a recording. `differed` is called with the first difference in each session.
+  /// Creates the behavior of a recording. `differed` is called with the first difference in each session, if any.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(),
     differed: @escaping (ReplayDifference) -> Void = { _ in }

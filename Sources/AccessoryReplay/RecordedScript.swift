@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {
-  /// Creates a self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
+  /// Creates a self-contained profile of the recorded accessory, with scripts of the recorded requests and answers.
   ///
   /// - Parameter other: a second recording of the same actions; where its requests differ, the script contains
   ///   wildcards.
@@ -191,7 +191,7 @@ struct RecordedExchanges {
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
-    // Rules for exact matches come before patterns.
+    // Rules for exact matches come before rules with patterns.
     for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
       if answers[exchange.key] == nil { order.append(exchange.key) }
       answers[exchange.key, default: []].append(exchange)
@@ -225,7 +225,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// Returns a time in whole milliseconds; zero below 5 ms, which may be due to the link alone.
+  /// Returns a time in whole milliseconds, or zero for less than 5 ms, which the link alone may take.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// A request that differs between two recordings of the same actions, as a regular expression.
+/// A regular expression for a request that differs between two recordings of the same actions.
 ///
 /// Each part that differs becomes a group: a whole number if the part consists of digits in both recordings, and
 /// otherwise any bytes, of a fixed length if the part has the same length in both.
@@ -17,7 +17,7 @@ struct RecordedWildcard {
   /// The bytes of each group in both recordings.
   private let values: [(one: [UInt8], other: [UInt8])]
 
-  /// Returns nil if the requests are equal, have no byte in common, or are too long for a regular expression.
+  /// Fails if the requests are equal, have no byte in common, or are too long for a regular expression.
   init?(_ one: [UInt8], _ other: [UInt8]) {
     guard one != other else { return nil }
     var (text, values, common) = ("", [(one: [UInt8], other: [UInt8])](), 0)

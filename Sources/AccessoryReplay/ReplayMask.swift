@@ -13,7 +13,7 @@ public struct ReplayMask: Equatable, Sendable {
   /// The version of the file format.
   public static let formatVersion = 1
 
-  /// The entries; a byte is not compared if any entry covers it.
+  /// The entries. A byte is not compared if any entry covers it.
   public var entries: [Entry] = []
 
   /// Creates a mask that covers nothing.
@@ -29,12 +29,12 @@ public struct ReplayMask: Equatable, Sendable {
     public var from: Recording.End?
     /// The offset of the first byte, counted within all the data that the sender sends in the session.
     public var offset = 0
-    /// The number of bytes; 0 if there is a pattern.
+    /// The number of bytes; 0 if the entry is a pattern.
     public var count = 0
     /// A pattern, which applies wherever it occurs; nil if the entry is a range.
     public var pattern: Pattern?
 
-    /// Creates an entry that covers nothing yet.
+    /// Creates an entry that covers nothing.
     public init() {}
 
     static let format = Record("mask entry", "bytes to ignore", Self()) {
@@ -79,7 +79,7 @@ public struct ReplayMask: Equatable, Sendable {
       self.bytes = bytes
     }
 
-    /// The pattern in the form used in a mask file.
+    /// The pattern as written in a mask file.
     public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
 
     static let format = Format<Pattern>.parsed(
@@ -94,7 +94,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// Returns the bytes from one side of a session that are not compared, as sorted, separate ranges.
+  /// Returns the ranges of bytes from one side of a session that are not compared, sorted and without overlaps.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {

@@ -28,10 +28,10 @@ public struct ReplaySettings: Sendable {
   /// How much later than recorded the other side may send its bytes; nil means no limit.
   public var patience: Duration?
 
-  /// How long to watch for further bytes after a session's last recorded byte; any such byte counts as a difference.
+  /// How long to watch for additional bytes after a session's last recorded byte. Any such byte is a difference.
   public var settle = Duration.milliseconds(200)
 
-  /// Creates the default settings: the recorded speed, without any byte that may differ.
+  /// Creates the default settings: the recorded speed, and an empty mask.
   public init() {}
 }
 
@@ -77,7 +77,7 @@ public struct ReplayProgress: Equatable, Sendable {
 
   mutating func add(_ difference: ReplayDifference) { differences.append(difference) }
 
-  /// The first difference found anywhere in the replay.
+  /// The first difference in the replay.
   public var first: ReplayDifference? { differences.first ?? sessions.lazy.compactMap(\.difference).first }
 
   /// Whether every session was played as recorded.
@@ -86,7 +86,7 @@ public struct ReplayProgress: Equatable, Sendable {
 
 /// The first point at which the other side deviated from the recording.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What the other end did.
+  /// What the other side did.
   public enum Kind: Equatable, Sendable {
     /// A byte differs.
     case byte(expected: UInt8, got: UInt8)
@@ -94,11 +94,11 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     case excess(bytes: Int)
     /// The session ended before all recorded bytes had arrived.
     case ended(String, missing: Int)
-    /// Bytes that were due did not arrive.
+    /// Expected bytes did not arrive in time.
     case missing(bytes: Int, within: Duration)
     /// The session should have ended, but did not.
     case stayedOpen(within: Duration)
-    /// A session was opened that the recording does not contain at this point.
+    /// A session was opened that is not in the recording at this point.
     case unexpectedSession(expected: String?)
     /// The accessory did not offer the protocol, or refused the session.
     case notOpened(String)
@@ -114,9 +114,9 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     }
   }
 
-  /// What the other end did.
+  /// What the other side did.
   public var kind: Kind
-  /// The number of the session in the recording, counted from 1; 0 if there is none.
+  /// The session's number in the recording, counted from 1; 0 if the difference is not in a session.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String

@@ -21,9 +21,9 @@ import IAP2
 ///       └──────────────────────────────── the recorded gap ────────────────────────────────────────┘
 /// ```
 public final class ReplayedAccessory {
-  /// What has been played so far.
+  /// The progress so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the replay has ended: the whole recording was played, or a difference was found.
+  /// Whether the replay has finished, was ended with ``unplug(_:)``, or has stopped at a difference.
   public private(set) var isOver = false
   /// A description of what the accessory expects next from the device and its app; nil if it expects nothing.
   public var waitsFor: String? {
@@ -69,8 +69,8 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// Returns the profile for an attachment, with the identification from that attachment or, if it has none, from
-  /// another.
+  /// Returns the profile for an attachment, with the identification from this attachment or, if it has none, from
+  /// another one.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
@@ -94,7 +94,7 @@ public final class ReplayedAccessory {
     try accessory.plugIn()
   }
 
-  /// Unplugs the accessory for good.
+  /// Unplugs the accessory, and ends the replay.
   public func unplug(_ reason: String = "unplugged") {
     isOver = true
     timer?.cancel()
@@ -112,7 +112,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// Once all sessions of the attachment are over and the rest of its recorded time has passed, ends the attachment.
+  /// Ends the attachment once all its sessions are over and the rest of its recorded time has passed.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]

@@ -16,9 +16,9 @@ import IAP2
 /// wait until the accessory connects again. Attachments without sessions, such as the first half of a flicker, are
 /// skipped.
 public final class ReplayedApp: AppHandler {
-  /// What has been played so far.
+  /// The progress so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the whole recording was played, or a difference was found.
+  /// Whether the replay has finished, or has stopped at a difference.
   public private(set) var isOver = false
   /// Whether the replay ended because no accessory connected in time.
   public private(set) var isAbsent = false
@@ -32,7 +32,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// When the last event happened, in this replay and in the recording.
+  /// The time of the last event, in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
@@ -55,7 +55,7 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: AppHandler
 
-  /// Handles a new connection; an accessory without protocols is in the first half of a flicker.
+  /// Handles a connect. An accessory without protocols is in the first half of a flicker.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard !isOver, self.accessory == nil, !accessory.protocols.isEmpty else { return }
@@ -65,7 +65,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// Handles a disconnect; the accessory's sessions have already ended.
+  /// Handles a disconnect, after which the accessory's sessions have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -75,8 +75,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due. Each session is opened after the previous one, and after the end of all sessions
-  /// that had already ended at that point in the recording.
+  /// Opens the sessions that are due. A session is due when the previous one has been opened, and all sessions that
+  /// ended before it in the recording have ended.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -122,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory was absent in the recording before it connected again.
+  /// How long the accessory was disconnected in the recording before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

@@ -15,7 +15,7 @@ final class SessionPlayer: SessionHandler {
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
   private var settling: LoopTimer?
-  /// When the last recorded event was replayed; nil before that.
+  /// When the last recorded event was replayed; nil until then.
   private(set) var completed: Instant?
   /// Called once: at the first difference, or when all bytes have matched and the session has ended as recorded.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
@@ -24,7 +24,7 @@ final class SessionPlayer: SessionHandler {
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must still arrive before this side continues; 0 if it is this side's turn.
+  /// The number of bytes that must arrive before this side continues; 0 if none.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -101,7 +101,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// Arms the timer that checks whether due bytes arrive in time.
+  /// Arms the timer that checks whether expected bytes arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -121,12 +121,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one side of a recorded session. It decides what to send and when, and whether the other side
-/// behaves as recorded.
+/// The state machine for one side of a recorded session, which decides what to send and when, and whether the other
+/// side behaves as recorded.
 ///
-/// Before this side sends, it waits for all bytes that had arrived by then in the recording, and then for the recorded
-/// delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier than
-/// recorded.
+/// Before this side sends, it waits for the bytes that had arrived at this point in the recording, and then for the
+/// recorded delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier
+/// than recorded.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -159,7 +159,8 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The last bytes that arrived, to be shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// The time of the last action or, if later, of the arrival of the bytes for which the next action waits.
+  /// When the recorded delay of the next action began: after the last action, or after the bytes that the next action
+  /// needs.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -234,15 +235,15 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Handles the end of the session, either because the other side closed it or because the cable was unplugged.
+  /// Handles the end of the session, which the other side has closed, or whose cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // The whole recording was played, except that this side has not closed the session yet.
+    // The whole recording was played, except that this side has yet to close the session.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// Returns the difference to report if bytes that are due do not arrive in time; nil if nothing is due.
+  /// Returns the difference to report if expected bytes do not arrive in time; nil if nothing is expected.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -265,7 +266,7 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes line up when printed.
+    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes are aligned when printed.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])

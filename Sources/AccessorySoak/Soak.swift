@@ -16,7 +16,7 @@ import AccessoryWorlds
 /// ```
 public enum Soak {
   /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript. `recorder` records
-  /// the device's end of every cable.
+  /// every cable at the device's end.
   public static func run(
     _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil,
     recorder: CaptureRecorder? = nil
@@ -43,7 +43,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time, which is the same in all runs of a seed.
+  /// A hash of every byte and event with its time, which is the same in every run of the seed.
   public let hash: UInt64
   /// How many loop steps the world took, which measures its cost independently of the machine.
   public let steps: Int

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are assigned in order, a few at a time, so that a crew that is stopped early has played a range without gaps.
+/// Seeds are assigned in order, a few at a time, so that a crew that is stopped early has played a continuous range.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -19,7 +19,7 @@ public final class SoakCrew: Sendable {
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far, which ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns into a report.
+  /// The results so far; ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` makes them a complete report.
   public var report: SoakReport { results.withLock { $0 } }
 
   /// How many worlds have been played, and how many of them failed.
@@ -65,7 +65,7 @@ public final class SoakShrinking: Sendable {
   /// The worlds shrunk so far, by seed. After ``stop()``, some of them may be only partly shrunk.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// The number of shrunk worlds, the number of all worlds to shrink, and the number of attempts so far.
+  /// The number of shrunk worlds, the number of worlds to shrink, and the number of attempts so far.
   public var progress: (done: Int, all: Int, tries: Int) {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }

@@ -1,8 +1,8 @@
 import AccessoryCore
 
 /// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes to adapters and devices, calls
-/// BlueZ's methods, and offers services. All objects on a loop share one connection, because BlueZ lets only one D-Bus
-/// client offer a service.
+/// BlueZ's methods, and offers services. All objects on a loop share one connection, because BlueZ does not let two
+/// D-Bus clients offer the same service.
 ///
 /// When BlueZ restarts, adapters and devices disappear and reappear, and services are registered again.
 ///
@@ -19,11 +19,10 @@ package final class BlueZ {
     case adapter(BluetoothAdapter)
     case adapterGone(BluetoothAdapter)
     case deviceFound(BluetoothDevice)
-    /// A device has changed or connected; the second value is the device's previous state.
+    /// A device has changed or connected; `from` is the device's previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to this machine's ``BluetoothHost``, for the given reason, although the host can connect
-    /// to them.
+    /// Devices cannot connect to this machine's ``BluetoothHost``, although the host can connect to devices.
     case cannotAccept(BluetoothError)
   }
 
@@ -97,8 +96,8 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// Lists the current adapters and devices. Blocks until the answer arrives, so use this function only in a command
-  /// that prints the list and exits.
+  /// Lists the current adapters and devices. Because this function blocks until the answer arrives, use it only in a
+  /// command that prints the list and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()
@@ -143,8 +142,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of the service takes over the name, only one signal arrives, but the old instance's
-    // registrations are lost anyway.
+    // A new instance of the service may take over the name with a single signal, but the old instance's registrations
+    // are lost.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -158,7 +157,7 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers this call before BlueZ answers the next one. If the next call has to start BlueZ, a signal
+    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If the next call starts BlueZ, a signal
     // reports BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
@@ -213,7 +212,7 @@ package final class BlueZ {
     }
   }
 
-  /// Returns the adapter that owns a path under `/org/bluez`.
+  /// Returns the adapter in a path below `/org/bluez`.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

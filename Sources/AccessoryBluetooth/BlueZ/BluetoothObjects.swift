@@ -2,13 +2,13 @@ import AccessoryCore
 
 /// The UUIDs of the two Bluetooth services that carry iAP2.
 package enum AccessoryService {
-  /// Offered by accessories; Apple devices connect to it.
+  /// The service that accessories offer, and to which Apple devices connect.
   package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
-  /// Offered by Apple devices; accessories connect to it.
+  /// The service that Apple devices offer, and to which accessories connect.
   package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
-/// One of this machine's Bluetooth adapters, as BlueZ describes it.
+/// A Bluetooth adapter of this machine, as described by BlueZ.
 package struct BluetoothAdapter: Equatable, Sendable {
   /// The adapter's object path on D-Bus, such as `/org/bluez/hci0`.
   package var path: String
@@ -54,7 +54,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The signal strength in dBm, available while a scan sees the device.
   package var signal: Int?
 
-  /// Creates a device from its path; nil if the path is not that of a device.
+  /// Creates a device from its path; nil if the path does not belong to a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -112,7 +112,7 @@ enum BlueZPath {
 
 /// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals.
 ///
-/// Signals may arrive in any order, so changes and removals of unknown devices are ignored.
+/// Changes and removals of unknown devices are ignored, because signals may arrive in any order.
 package struct BluetoothObjects: Equatable, Sendable {
   static let adapterInterface = "org.bluez.Adapter1"
   static let deviceInterface = "org.bluez.Device1"
@@ -131,7 +131,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Returns why an attempt to connect to a device would fail; nil if an attempt may succeed.
+  /// Returns why an attempt to connect to a device would fail; nil if it may succeed.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -141,13 +141,13 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Applies the complete result of `GetManagedObjects`; any object that it does not list has been removed.
+  /// Applies the result of `GetManagedObjects`, which lists all objects, so that objects missing from it are removed.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
     for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
     for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
-    // Sorting by path handles an adapter before its devices.
+    // Sorted by path, an adapter comes before its devices.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
       events += add(path, interfaces.dictionary ?? [:])
     }
@@ -172,7 +172,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  /// Removes all adapters and devices, because BlueZ is gone.
+  /// Removes all adapters and devices after BlueZ has disappeared.
   mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {

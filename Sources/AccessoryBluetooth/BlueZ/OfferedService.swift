@@ -5,7 +5,7 @@ import AccessoryCore
 /// object is released or the process ends.
 final class OfferedService {
   enum Event {
-    /// A device connected; the values are the device's object path and the connection.
+    /// A device, identified by its object path, has connected.
     case connected(device: String, BusDescriptor)
     case closeRequested(device: String)
     case failed(BluetoothError)
@@ -21,7 +21,7 @@ final class OfferedService {
   ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
   ///   - path: the path of the object that BlueZ calls, different for each service.
-  ///   - isAccepting: returns whether to accept a device that connects now.
+  ///   - isAccepting: returns whether to accept connections now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
     isAccepting: @escaping () -> Bool = { true }, onEvent: @escaping (Event) -> Void
@@ -92,8 +92,8 @@ final class OfferedService {
 }
 
 /// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
-/// unregistered when this object is released. Calls from other programs are refused, because the connections that they
-/// pass may not be Bluetooth connections.
+/// unregistered when this object is released. Calls from other programs are refused, because they may pass connections
+/// that are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String
@@ -131,7 +131,7 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // BlueZ also removes the registration when this process ends.
+    // If this process ends, BlueZ removes the registration itself.
     call("Unregister\(kind)") { _ in }
     blueZ.bus?.withdraw(object)
   }
@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // An object that is already exported is registered again only after BlueZ restarts.
+    // An exported object is registered again only after BlueZ restarts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

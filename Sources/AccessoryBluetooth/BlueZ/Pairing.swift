@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Scans for devices. A scan reports every device that it finds, or pairs with one device as soon as it finds that
-/// device, and marks the device as trusted.
+/// Scans for devices. A scan either reports every device, or pairs with one device as soon as it finds that device and
+/// marks it as trusted.
 ///
 /// The device is marked as soon as it is found, because BlueZ forgets a device that is neither paired nor trusted when
 /// the scan ends, even during pairing.
@@ -31,14 +31,14 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// The time limit for pairing, which leaves the user time to compare numbers.
+  /// The time limit for pairing, long enough for the user to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts the scan as soon as BlueZ answers.
   ///
   /// - Parameters:
   ///   - selector: the device to pair with; if it names none, every device found is reported until ``stop()``.
-  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, `NoInputNoOutput` elsewhere.
+  ///   - capability: the user's input and output: `KeyboardDisplay` at a terminal, and `NoInputNoOutput` elsewhere.
   package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {
@@ -150,7 +150,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Removes a device, including its bond and its trusted mark.
+  /// Removes a device with its bond, so that it is no longer trusted.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

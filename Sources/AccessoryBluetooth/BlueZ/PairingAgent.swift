@@ -15,7 +15,7 @@ package final class PairingAgent {
     case service(device: String, uuid: String, answer: (Bool) -> Void)
     /// Show this text to the user, who enters it on the other device.
     case show(device: String, String)
-    /// The other device gave up, so the last question needs no answer.
+    /// The other device cancelled the pairing, so the last question needs no answer.
     case cancelled
   }
 
@@ -25,8 +25,8 @@ package final class PairingAgent {
   /// Registers an agent as soon as BlueZ answers, and makes it the default agent.
   ///
   /// - Parameters:
-  ///   - capability: what the user can do, for example `KeyboardDisplay` or `NoInputNoOutput`.
-  ///   - ready: called each time the agent has been registered, or could not be registered.
+  ///   - capability: the user's input and output, such as `KeyboardDisplay` or `NoInputNoOutput`.
+  ///   - ready: called after each attempt to register the agent.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,
     ready: @escaping (Result<Void, BluetoothError>) -> Void, ask: @escaping (Question) -> Void
@@ -69,6 +69,6 @@ package final class PairingAgent {
     }
   }
 
-  /// Returns the number in the six-digit form that both devices show.
+  /// Returns the number as six digits, as both devices show it.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

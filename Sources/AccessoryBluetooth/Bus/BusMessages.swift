@@ -79,7 +79,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which implements D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// An sd-bus function failed; the values are the action and the system's error number.
+  /// An action failed in sd-bus, with the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {
@@ -105,7 +105,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Returns a result from sd-bus; throws an error if the result is negative.
+/// Returns a result from sd-bus, or throws an error if the result is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

@@ -104,8 +104,8 @@ package enum BusInteger: Character, Sendable {
   }
 }
 
-/// A file descriptor received or sent with a message. The descriptor is closed when this object is released, unless
-/// ``take()`` has handed it over.
+/// A file descriptor received or sent with a message. The descriptor is closed when this object is released, unless it
+/// was taken with ``take()``.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
   // Only ``take()`` changes this number, on the bus's loop.
   private var number: Int32
@@ -173,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes only as many bytes as the type has. These are the low-order bytes of the number, because all
-    // supported machines are little-endian.
+    // sd-bus writes only the type's bytes, which are the low-order bytes of the number, because all supported machines
+    // are little-endian.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }
@@ -208,7 +208,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // D-Bus text cannot contain zero bytes, so the text ends at the first one.
+    // D-Bus text cannot contain zero bytes, so it is cut at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)
@@ -237,6 +237,6 @@ private func appendContainer(
 }
 
 extension BusValue {
-  /// The signature's first byte, in the form that sd-bus expects.
+  /// The signature's first byte, as expected by sd-bus.
   fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
 }

@@ -39,7 +39,7 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects to the bus in later turns of the loop. Calls can be made immediately.
+  /// Connects to the bus in later turns of the loop. Calls can be made before the bus is connected.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.
@@ -71,7 +71,7 @@ package final class MessageBus: TimerHandler {
   }
 
   /// Waits up to a second for the daemon to read everything that was sent, then closes the connection. The daemon
-  /// answers in order, so an answer to a final call proves that it has read everything else.
+  /// answers in order, so its answer to a final call shows that it has read everything else.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
     // Until the bus is ready, nothing has been sent, and sd-bus would wait 90 s for the daemon.
@@ -83,8 +83,8 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
-    // A process that is being launched holds a copy of the socket until its exec. Shutting the socket down ends the
-    // connection anyway, so that the bus releases the connection's names.
+    // A process that is being launched holds a copy of the socket until its exec. The shutdown ends the connection
+    // anyway, so that the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }
@@ -247,7 +247,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Updates the watch and the timer to match what sd-bus is waiting for.
+  /// Updates the watch and the timer to the events for which sd-bus waits.
   private func settle() {
     guard let raw, source.number >= 0 else { return }
     let events = sd_bus_get_events(raw)
@@ -308,7 +308,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // The value 1 marks a method call as handled. Signals also go to other match rules.
+    // The value 1 marks a method call as handled.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

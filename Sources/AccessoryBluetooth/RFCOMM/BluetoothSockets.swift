@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// Makes Bluetooth connections, through the kernel or through a substitute in tests.
+/// Makes Bluetooth connections; tests use a substitute for the kernel.
 package protocol BluetoothSockets: Sendable {
   /// Begins connecting, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
@@ -12,12 +12,12 @@ package protocol BluetoothSockets: Sendable {
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
-  /// Returns true if an RFCOMM channel on this machine is free to listen on.
+  /// Returns true if this machine can listen on an RFCOMM channel.
   func isFree(channel: UInt8) -> Bool
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, which uses packets over L2CAP on PSM 1.
+  /// The device's SDP server, on PSM 1 of L2CAP, which exchanges packets.
   case serviceDiscovery
   /// An RFCOMM channel, which carries a stream of bytes.
   case rfcomm(channel: UInt8)
@@ -27,7 +27,7 @@ package enum BluetoothSocketKind: Equatable, Sendable {
 package struct KernelSockets: BluetoothSockets {
   package init() {}
 
-  /// Begins connecting. The connection is encrypted, which requires that the devices are paired.
+  /// Begins connecting. The connection is encrypted, so the devices must be paired.
   package func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {

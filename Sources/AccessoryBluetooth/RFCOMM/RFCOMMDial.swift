@@ -8,8 +8,8 @@ import LinuxIO
 /// A raw socket has two advantages over BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
 /// second, and no service has to be registered with BlueZ, which only one process at a time can do.
 ///
-/// The kernel needs some 20 ms to close an old connection. Until then, it refuses a new connection with `EBUSY` or
-/// resets it together with the old one, so the attempt is repeated a few times.
+/// The kernel needs some 20 ms to close an old connection. Until then, the kernel refuses a new connection with `EBUSY`
+/// or resets it together with the old one, so the attempt is repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 

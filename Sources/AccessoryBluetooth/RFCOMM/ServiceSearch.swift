@@ -14,7 +14,7 @@ struct ServiceSearch {
     case send([UInt8])
     case found(channel: UInt8)
     case absent
-    /// The answer is not valid SDP; the text explains why.
+    /// The answer is not valid SDP, for the given reason.
     case failed(String)
   }
 
@@ -99,7 +99,7 @@ struct ServiceSearch {
 
 enum DataElement: Equatable {
   case number(UInt64)
-  /// A UUID with 16 or 32 bits, or the short form of a 128-bit UUID.
+  /// A UUID of 16 or 32 bits, or the short form of a 128-bit UUID.
   case uuid(UInt32)
   /// A sequence of elements, or a list of alternatives.
   case sequence([DataElement])

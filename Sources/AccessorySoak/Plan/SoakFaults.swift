@@ -2,10 +2,10 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds, with parameters for which each fault has an effect in a world that lasts a few seconds.
+/// Random faults of all kinds, with parameters that give each fault an effect in a world of a few seconds.
 enum SoakFaults {
   private enum Harm {
-    /// The fault delays, splits or holds back bytes, all of which arrive.
+    /// The fault delays or splits bytes, but all bytes arrive.
     case none
     /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
@@ -13,7 +13,7 @@ enum SoakFaults {
     case end
   }
 
-  /// Returns a random fault; with `lossless`, one with which every byte arrives exactly once and in order.
+  /// Returns a random fault. With `lossless`, every byte still arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -37,7 +37,7 @@ enum SoakFaults {
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  /// Returns the faults that do a kind of harm, each repeated in proportion to its likelihood.
+  /// Returns the faults that do a kind of harm, each repeated according to its weight.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)

@@ -36,7 +36,8 @@ extension ScenarioLibrary {
 }
 
 /// A scenario with several apps, each of which opens sessions and sends bytes. The soak's rules, not expectations,
-/// decide whether it passes. Reading a plan's file restores the plan, and thus exactly the same world, byte for byte.
+/// decide whether the scenario passes. Reading a plan's file restores the plan, and thus exactly the same world, byte
+/// for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -62,7 +63,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// Returns the format of plan files that may refer to the given names.
+  /// Returns the format of plan files, which may refer to the given names.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()
@@ -247,8 +248,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The following keys together set ``reading``. They are applied in the order of the fields, and combinations for
-  // which this order does not work are rejected.
+  // The following keys together set ``reading``, in the order of the fields. Combinations for which this order does not
+  // work are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -6,13 +6,13 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// Creates the plan for a seed. Accessories get the identity, protocols, link, authentication and quirks of
-  /// `template`, if any. The template's behavior is used only if it is an echo. Otherwise, sessions carry the plan's
-  /// bytes in both directions, because only known bytes can be verified.
+  /// Creates the plan for a seed. If there is a template, accessories get its identity, protocols, link, authentication
+  /// and quirks. The template's behavior is used only if it is an echo. Otherwise, sessions carry the plan's bytes in
+  /// both directions, because only known bytes can be verified.
   ///
-  /// Worlds are small, so that a test can play thousands of them. Most have one accessory and a few sessions of a few
-  /// packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers about to
-  /// wrap around, and packets with hardly any room for payload.
+  /// Worlds are small, so that a test can play thousands of them. Most worlds have one accessory, and a few sessions of
+  /// a few packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers
+  /// about to wrap around, and packets with hardly any room for payload.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -54,7 +54,7 @@ extension SoakPlan {
       faults.append(CableFault(fault, at: random.percent(50) ? .device : .accessory))
     }
     if random.percent(20) {
-      // The cable is cut somewhere between the first detection sequence and the first session.
+      // The cable is cut between the first detection sequence and the first session.
       let cut = Fault(.cut(Fault.Cut(packets: random.number(1...30))), random.pick([.in, .out]))
       faults.append(CableFault(cut, at: random.percent(50) ? .device : .accessory))
     }
@@ -139,7 +139,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // An accessory with packets this short never becomes ready, because authentication messages do not fit.
+    // An accessory with such short packets never becomes ready, because authentication messages do not fit.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -212,7 +212,7 @@ struct PlanRandom {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// Returns a random number in which every order of magnitude is likely, the lower ones more than the higher ones.
+  /// Returns a random number of any magnitude, more often a small number than a large one.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessoryWorlds
 
-/// A seeded world as data: accessories, apps, the faults on cables, and steps.
+/// The description of a seeded world: its accessories, apps, cable faults and steps.
 ///
 /// The seed alone determines the plan, so that the plan can be shown, replayed and shrunk. Random choices during the
-/// run (faults, jitter) depend on the same seed.
+/// run (faults, jitter) also depend only on the seed.
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory in the world.
   public struct Accessory: Equatable, Sendable {
@@ -16,8 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does in each session, in order; after the last entry, the list starts over. If the list is
-    /// nil, the built-in echo handles sessions.
+    /// The accessory's plans for its sessions, in order and starting over after the last one. If nil, the built-in echo
+    /// handles sessions.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -25,7 +25,7 @@ public struct SoakPlan: Equatable, Sendable {
   public struct App: Equatable, Sendable {
     /// The sessions that the app opens, in order, as accessories appear.
     public var sessions: [SoakStreamPlan]
-    /// How long the app waits after an accessory connects before it opens the next session.
+    /// How long the app waits before it opens its next session.
     public var patience: Duration
     /// Whether the app also tries to open sessions with accessories that offer no protocols.
     public var isRude: Bool
@@ -62,13 +62,13 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over and the world begins to complete everything that is unfinished.
+  /// When the steps are over, and the world begins to complete any unfinished work.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether the link may deliver wrong bytes unnoticed, in which case the rules about bytes do not apply. Causes are a
-  /// fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, and quirks that lose
+  /// Whether the link may deliver wrong bytes unnoticed, in which case the rules about bytes do not apply. The causes
+  /// are faults that correct the checksum, two faults whose bit flips cancel out in the checksum, and quirks that lose
   /// bytes or start sessions with bytes of earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
@@ -90,7 +90,7 @@ public struct SoakLinkChoices: Equatable, Sendable {
   /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
   /// How many packets one acknowledgement may cover, if this differs from the profile. A profile's number must be less
-  /// than the window, a rule that real accessories may break.
+  /// than the window, but real accessories may break this rule.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false

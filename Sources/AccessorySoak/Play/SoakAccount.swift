@@ -5,7 +5,7 @@ import IAP2
 
 /// A record of one session: what each end wrote and read, and why the session ended there.
 ///
-/// Invariant, checked at every read: the bytes that one end has read are a prefix of those that the other end has
+/// Invariant, checked at every read: the bytes that one end has read are a prefix of the bytes that the other end has
 /// written.
 final class SoakAccount {
   final class Half {
@@ -14,7 +14,7 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened at this end. A session that the accessory refuses or ignores is not opened.
+    /// Whether the session was opened at this end. The accessory does not open a session that it refuses or ignores.
     var isOpen = false
 
     /// Whether the session is open at this end and everything that this end wrote has been acknowledged. An end in this
@@ -31,11 +31,11 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes, in which case it sends the device's own bytes.
+  /// Whether the accessory echoes the device's bytes.
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered, or handles the session without using this record.
   let isIgnored: Bool
-  /// Whether packets may be corrupted unnoticed, in which case wrong bytes break no rule.
+  /// Whether packets may be corrupted unnoticed, so that wrong bytes break no rule.
   let isHostile: Bool
   /// How many times the link had gone down before the session was opened.
   let linkDownsBefore: Int
@@ -75,8 +75,8 @@ final class SoakAccount {
 
   /// Returns the rule that the session's result breaks; nil if there is none.
   ///
-  /// A link has no keep-alive, so an end that waits for no acknowledgement cannot know that its peer has given up. The
-  /// session may stay open at such an end.
+  /// A link has no keep-alive, so an end cannot know that its peer has given up unless it waits for an acknowledgement.
+  /// The session may stay open at an end that waits for no acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),

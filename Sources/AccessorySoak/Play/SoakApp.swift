@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. The app tries again when the accessory connects again.
+      // The accessory has since disconnected. The app tries again at the next connect.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -10,7 +10,7 @@ struct SoakBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with counters. The bytes are checked at the device's end.
+/// The built-in echo, with counters. The device's end checks the bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount

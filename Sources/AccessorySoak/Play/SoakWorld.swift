@@ -14,8 +14,8 @@ import LinuxIO
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives. Nothing more is written or closed, everything is read, and each open
-/// session must deliver all the bytes that it has accepted before its link would give up.
+/// Settling proves that every byte arrives. Nothing more is written or closed, and each open session must deliver all
+/// accepted bytes in the time in which its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -109,15 +109,15 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before a cable ends, it delivers the bytes that it still holds, which may take long with some faults.
+    // A cable first delivers the bytes that it still holds, which may take a long time with some faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
     judgeTheEnd()
   }
 
-  /// Runs loop steps until the condition holds or nothing is left to do. Returns false if the limit on time or steps is
-  /// reached first.
+  /// Runs loop steps until the condition holds or nothing is left to do. Returns false if the time limit or the limit
+  /// on steps is reached first.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -162,7 +162,7 @@ final class SoakWorld {
     } pull: { [unowned self] name, unnoticed in
       if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
     } app: { [unowned self] action, role in
-      // Quitting is the only action on an app that a plan can contain.
+      // Quitting is the only app action that a plan can contain.
       guard action == .quits, case .named(let name) = role else { return }
       plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }
@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Returns the handler for a session that the accessory accepted. Its record is the newest one with this session
-  /// number that has not been accepted yet.
+  /// Returns the handler for a session that the accessory accepted. The session's record is the newest record with this
+  /// session number that has not been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -229,8 +229,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or the link gives up. Each packet may need all of its
-  /// retransmissions, even if the previous packet did.
+  /// How long it may take until written bytes are delivered or the link gives up. Every packet may need the maximum
+  /// number of retransmissions.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

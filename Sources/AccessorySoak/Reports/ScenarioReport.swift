@@ -16,7 +16,7 @@ public struct ScenarioReport: Equatable, Sendable {
     public var client = ""
     /// Whether everything was as expected.
     public var passed = false
-    /// A description of what the app saw, and how this differs from the expectations.
+    /// A description of what the app saw, and of any differences from the expectations.
     public var text = ""
     /// How long the scenario took, in virtual time.
     public var length = Duration.zero
@@ -41,7 +41,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
   /// The program and its version.
   public var program = ""
-  /// Descriptions of the other settings: the app, the seed, the faults.
+  /// Descriptions of the other settings: the app, the seed and the faults.
   public var options: [String] = []
   /// The scenarios of the whole run, in order.
   public var planned: [String] = []
@@ -51,7 +51,7 @@ public struct ScenarioReport: Equatable, Sendable {
   public var stoppedBy: String?
   /// Whether the run passes even if no scenario was played.
   public var allowsEmpty = false
-  /// The scenarios that were played, in the order of the plan.
+  /// The scenarios that were played, in planned order.
   public private(set) var runs: [Run] = []
 
   init() {}
@@ -62,7 +62,7 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// The verdict, which is passed if every scenario of the run was played and passed.
+  /// The verdict. The run passes if every scenario was played and passed.
   public var verdict: Verdict {
     Verdict(
       wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
@@ -131,7 +131,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// The title of a page about the run.
   public var title: String { (["easim scenarios"] + options).joined(separator: " ") }
 
-  /// The outcome of the run in a sentence.
+  /// The outcome of the run as a sentence.
   public var headline: String { sentence }
 
   /// The number of scenarios that were played, and their results.
@@ -152,9 +152,9 @@ public struct ScenarioReport: Equatable, Sendable {
 // MARK: - As a file
 
 extension ScenarioReport: Report {
-  /// The word that identifies the format of the report's files.
+  /// The word that identifies the format in report files.
   public static let kind = "scenario report"
-  /// The limits for report files, in which the timeline of a failed scenario takes a few hundred lines.
+  /// The limits for report files, in which the timeline of a failed scenario may have a few hundred lines.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {

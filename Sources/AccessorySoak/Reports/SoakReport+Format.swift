@@ -96,7 +96,7 @@ extension Format<UInt64> {
 }
 
 extension Format<SoakRule> {
-  /// Any word is accepted, because later versions may have more rules.
+  /// Any word is accepted, because later versions may add rules.
   fileprivate static let rule: Format = Format<String>.text.map(SoakRule.init, back: \.description)
 }
 

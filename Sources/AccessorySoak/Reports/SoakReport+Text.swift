@@ -22,7 +22,7 @@ extension SoakReport {
     return shards.text.isEmpty ? text : "\(text), \(shards.text)"
   }
 
-  /// The printed text: the table of corner cases, the failures, and the verdict with the hash.
+  /// The text to print: the table of corner cases, the failures, and the verdict with the hash.
   public var text: String {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
@@ -81,7 +81,7 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// The numbers of played and failed worlds, of reached corner cases, and of times that faults took effect.
+  /// The numbers of worlds played, of failures, of corner cases reached, and of fault effects.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),

@@ -94,9 +94,9 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, which has as many seeds as it
+  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, whose seeds are those that it
   ///     played.
-  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after its last seed is complete.
+  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after playing its last seed is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {
@@ -104,7 +104,7 @@ public struct SoakReport: Equatable, Sendable {
     if seeds == nil || worlds < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
   }
 
-  /// Adds the failing worlds that were shrunk, keyed by seed.
+  /// Adds the shrunk worlds, keyed by seed.
   public mutating func add(_ shrunk: [UInt64: Shrunk]) {
     for index in failures.indices { failures[index].shrunk = shrunk[failures[index].seed] }
   }
@@ -117,8 +117,7 @@ public struct SoakReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict, which is passed if every world of the run was played, no rule was broken, and no corner case was
-  /// missed.
+  /// The verdict. The run passes if every world was played, no rule was broken, and no corner case was missed.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }

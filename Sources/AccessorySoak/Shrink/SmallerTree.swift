@@ -9,7 +9,7 @@ struct SmallerTree {
 
 extension JSON5Value {
   /// Returns trees from which something was removed: list elements, keys, or options of faults and quirks. Larger parts
-  /// come before their own parts. A result need not be a valid file.
+  /// are removed before smaller ones. A result need not be a valid file.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
     switch content {
@@ -49,7 +49,7 @@ extension JSON5Value {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // This change moves a step to the time of the previous step.
+      // These changes move a step to the time of the previous step.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
@@ -67,7 +67,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // Options of faults and quirks do not become zero, which means "forever" for some of them.
+      // Options of faults and quirks are not set to zero, because zero means "forever" for some of them.
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {

@@ -1,11 +1,11 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Shrinks a failing world to the smallest world that still breaks the same rule.
+/// Shrinks a failing world, as long as it still breaks the same rule.
 ///
-/// The shrinker edits the plan's scenario file: it removes parts and keys, reduces times and sizes, keeps each change
-/// with which the rule is still broken, and repeats this until no change helps. Every candidate is read like any other
-/// file, so the result is always a valid scenario. The same plan always shrinks to the same result.
+/// The shrinker edits the plan's scenario file: it removes parts and keys, reduces times and sizes, and keeps each
+/// change after which the rule is still broken, until no change helps. Every candidate is read like any other file, so
+/// the result is always a valid scenario. The same plan always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///
@@ -15,7 +15,7 @@ import AccessoryWorlds
 /// print(shrinker?.shrunk.scenario ?? "passed")
 /// ```
 public struct SoakShrinker {
-  /// Limits on the effort of shrinking.
+  /// Limits on the work of shrinking.
   public struct Effort: Sendable {
     /// The maximum number of worlds to play.
     public var worlds = 2_000
@@ -90,7 +90,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same, because it now refers to the next change, or to the same change once more.
+        // The index stays the same, because the next change, or the same change to try again, has moved to this index.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

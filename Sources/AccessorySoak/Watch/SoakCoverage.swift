@@ -3,7 +3,7 @@ import IAP2
 
 /// How many times seeded worlds reached each corner case, and how many times faults took effect.
 ///
-/// If a corner case's count is zero after a run over many seeds, the run did not test that corner case, and fails.
+/// A run over many seeds fails if the count of any corner case is zero.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A rare situation in the protocol.
   public enum Corner: Int, CaseIterable, Sendable {

@@ -9,7 +9,7 @@ final class SoakRecord {
   /// The maximum length of a violation's text, so that reports stay small.
   private static let longest = 1_000
 
-  // Exclusivity checks are off, because every packet and event is recorded. No other code runs while these properties
+  // Exclusivity checking is off, because every packet and event is recorded. No other code runs while these properties
   // change.
   @exclusivity(unchecked) private(set) var violations: [SoakViolation] = []
   @exclusivity(unchecked) var coverage = SoakCoverage()

@@ -7,7 +7,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
   init(_ word: String) { description = word }
 
-  /// The bytes that one end has read are a prefix of those that the other end has written.
+  /// The bytes that one end has read are a prefix of the bytes that the other end has written.
   public static let bytes = SoakRule("bytes")
   /// All bytes written before a clean close, or in a session that stays open, arrive.
   public static let delivery = SoakRule("delivery")
@@ -15,7 +15,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let ending = SoakRule("ending")
   /// Each connect is followed by a disconnect, and no connection ID is reused.
   public static let publication = SoakRule("publication")
-  /// A session is opened only by an app, and only for a protocol that the accessory offers at that moment.
+  /// Only apps open sessions, and only for a protocol that the accessory offers at that moment.
   public static let opening = SoakRule("opening")
   /// Neither end has more unacknowledged packets in flight than its peer allows.
   public static let window = SoakRule("window")
@@ -29,7 +29,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let packets = SoakRule("packets")
   /// An unplugged accessory can always be plugged in.
   public static let plugging = SoakRule("plugging")
-  /// Every world ends: its work is finished after a limited time.
+  /// Every world finishes its work in a limited time.
   public static let end = SoakRule("end")
   /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")

@@ -10,8 +10,8 @@ final class WireWatch: CableWitness {
   private let record: SoakRecord
   private weak var owner: (any ChannelHandler)?
 
-  // Exclusivity checks are off, because this code runs for every packet. A scanner calls only `sent` or `received`,
-  // which use the other properties.
+  // Exclusivity checking is off, because this code runs for every packet. A scanner calls back only `sent` and
+  // `received`, which use other properties than the scanner.
   @exclusivity(unchecked) private var window: WindowWatch
   @exclusivity(unchecked) private var progress = LinkProgress()
   @exclusivity(unchecked) private var sending = PacketScanner()
@@ -95,7 +95,7 @@ final class WireWatch: CableWitness {
 
 /// The progress of the setup between the two ends of a cable, as observed on the wire.
 private struct LinkProgress {
-  /// The corner case that cutting the cable now would reach.
+  /// The corner case that is reached if the cable is cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false
