@@ -120,7 +120,8 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both sides connected, the first connection is kept. The second is closed by releasing its descriptor.
+      // If both sides connected, the first connection is kept. The second connection is closed by releasing its
+      // descriptor.
       guard isMadeByDevice else { return }
       // An accessory has only one connection, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()

@@ -130,7 +130,8 @@ public final class Device {
 
   /// Sends a control message to every identified accessory, or to those with the given serial number. If one of the
   /// device's rules sends this message, changes the rule's parameters instead; the message then goes to subscribed
-  /// accessories now, and to others when they request it. Returns how many accessories received the message now.
+  /// accessories now, and to others when they request it. Returns the number of accessories to which the message was
+  /// sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
@@ -300,7 +301,7 @@ public struct DeviceSettings {
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// The device's information about itself for accessories, and its answers to their messages.
+  /// The information that the device gives accessories, and its answers to their messages.
   public var profile = DeviceProfile()
   /// The time of day at which the loop's clock was zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
@@ -325,7 +326,7 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device must find out by trial which of authentication and identification comes first.
+  /// Whether the device must find out the order of authentication and identification by trial.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
   /// How long to wait for an accessory's first response before reversing the order of authentication and

@@ -11,7 +11,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer seems to refuse the order, so the other order is tried once.
+/// An accessory that is unplugged before its first answer cannot be distinguished from an accessory that refuses the
+/// order, so the other order is tried once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 

@@ -70,8 +70,8 @@ struct JSONText {
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers on native channels form a separate stream. Packets changed by a fault form another one, because a trace
-    // contains these packets twice.
+    // Transfers on native channels form a separate stream. Packets changed by a fault form another stream, because a
+    // trace contains these packets twice.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }
@@ -88,7 +88,8 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // An object with a serial number describes an accessory, whose name is secret; other objects' names are not.
+    // An object with a serial number describes an accessory, so its name is a secret. Other objects' names are not
+    // secret.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }

@@ -133,7 +133,7 @@ extension ReplayMask {
 
   /// Creates a mask from the bytes that differ between two recordings of the same actions.
   ///
-  /// - Throws: ``Mismatch`` if the recordings differ in more than the values of bytes.
+  /// - Throws: ``Mismatch`` if the recordings differ in their sessions or in the number of bytes.
   public init(differencesOf first: Recording, and second: Recording) throws(Mismatch) {
     self.init()
     guard first.sessions.count == second.sessions.count else {

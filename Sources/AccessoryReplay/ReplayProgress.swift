@@ -28,7 +28,8 @@ public struct ReplaySettings: Sendable {
   /// How much later than recorded the other side may send its bytes; nil means no limit.
   public var patience: Duration?
 
-  /// How long to watch for additional bytes after a session's last recorded byte. Any such byte is a difference.
+  /// How long to watch for additional bytes after a session's last recorded byte. Any additional byte counts as a
+  /// difference.
   public var settle = Duration.milliseconds(200)
 
   /// Creates the default settings: the recorded speed, and an empty mask.

@@ -65,7 +65,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// Handles a disconnect, after which the accessory's sessions have already ended.
+  /// Handles a disconnect. The accessory's sessions have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil

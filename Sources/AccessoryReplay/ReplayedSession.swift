@@ -159,8 +159,8 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The last bytes that arrived, to be shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// When the recorded delay of the next action began: after the last action, or after the bytes that the next action
-  /// needs.
+  /// The start of the recorded delay before the next action: the time of the last action or, if later, the time at
+  /// which the last bytes that the next action needs arrived.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -235,7 +235,7 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Handles the end of the session, which the other side has closed, or whose cable was unplugged.
+  /// Handles the end of the session: the other side closed it, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
     // The whole recording was played, except that this side has yet to close the session.

@@ -19,7 +19,8 @@ public final class SoakCrew: Sendable {
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far; ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` makes them a complete report.
+  /// The results so far. To turn them into a report, call
+  /// ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)``.
   public var report: SoakReport { results.withLock { $0 } }
 
   /// How many worlds have been played, and how many of them failed.
@@ -62,7 +63,7 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by seed. After ``stop()``, some of them may be only partly shrunk.
+  /// The worlds shrunk so far, by seed. After ``stop()``, some worlds may be only partly shrunk.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
   /// The number of shrunk worlds, the number of worlds to shrink, and the number of attempts so far.

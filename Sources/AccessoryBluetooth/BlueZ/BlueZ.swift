@@ -142,8 +142,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // A new instance of the service may take over the name with a single signal, but the old instance's registrations
-    // are lost.
+    // If a new instance of the service takes over the name, a single signal arrives, and the old instance's
+    // registrations are lost.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -212,7 +212,7 @@ package final class BlueZ {
     }
   }
 
-  /// Returns the adapter in a path below `/org/bluez`.
+  /// Returns the name of the adapter to which a path below `/org/bluez` belongs.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

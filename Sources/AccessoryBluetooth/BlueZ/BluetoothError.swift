@@ -10,7 +10,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process already offers the service, which BlueZ allows to only one process.
+  /// Another process already offers the service, and BlueZ does not let two processes offer it.
   case serviceTaken
   case notPaired(String)
   case outOfRange

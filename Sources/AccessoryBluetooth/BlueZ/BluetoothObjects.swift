@@ -66,10 +66,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The name of the device's adapter, for example "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether the device offers the accessory service, as real and simulated accessories do.
+  /// Whether the device offers ``AccessoryService/accessory``, as real and simulated accessories do.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether the device offers the device service, as real and simulated Apple devices do.
+  /// Whether the device offers ``AccessoryService/device``, as real and simulated Apple devices do.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// The device's name, or its address if it has no name.

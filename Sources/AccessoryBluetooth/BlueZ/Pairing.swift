@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Scans for devices. A scan either reports every device, or pairs with one device as soon as it finds that device and
-/// marks it as trusted.
+/// Scans for devices. A scan either reports every device, or pairs with one device as soon as that device is found, and
+/// marks the device as trusted.
 ///
 /// The device is marked as soon as it is found, because BlueZ forgets a device that is neither paired nor trusted when
 /// the scan ends, even during pairing.

@@ -83,8 +83,8 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
-    // A process that is being launched holds a copy of the socket until its exec. The shutdown ends the connection
-    // anyway, so that the bus releases the connection's names.
+    // A process that is being launched holds a copy of the socket until its exec. Shutting down the socket ends the
+    // connection in spite of such copies, so that the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }

@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Handles bytes in one of the app's sessions, which let a suspended app run for `time`.
+  /// Handles bytes in one of the app's sessions. A suspended app then runs for `time`.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)

@@ -29,7 +29,7 @@ public struct AppRules: Equatable, Sendable {
 
   /// What happens when another app already has a session for the protocol.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session, for accessories that serve several apps.
+    /// Both apps get a session. Use this setting for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused

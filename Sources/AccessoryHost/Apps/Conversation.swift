@@ -139,7 +139,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether every reply was as expected, and only extra bytes after the last reply are being watched for.
+  /// Whether all replies are complete and correct, and the conversation is only watching for extra bytes.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {

@@ -108,7 +108,7 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything was as expected, and only extra bytes after the last expected byte are being watched for.
+  /// Whether the reply is complete and correct, and the exchange is only watching for extra bytes.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
   /// Stops watching for extra bytes.

@@ -79,7 +79,7 @@ public struct CertificateSizes: Equatable, Sendable {
   /// The length of the whole certificate in bytes.
   public var whole = 0
 
-  /// Creates sizes of zero, for the time before a certificate arrives.
+  /// Creates sizes of zero, which apply until a certificate arrives.
   public init() {}
 }
 

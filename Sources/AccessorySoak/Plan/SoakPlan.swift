@@ -62,7 +62,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over, and the world begins to complete any unfinished work.
+  /// The time at which the steps are over and the world begins to complete any unfinished work.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -76,8 +76,8 @@ public struct SoakPlan: Equatable, Sendable {
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link in this world works without acknowledgements. Such a link needs lossless cables, because it does
-  /// not retransmit packets.
+  /// Whether any link in this world works without acknowledgements. Links without acknowledgements need lossless
+  /// cables, because they do not retransmit packets.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }

@@ -15,7 +15,7 @@ import LinuxIO
 /// ```
 ///
 /// Settling proves that every byte arrives. Nothing more is written or closed, and each open session must deliver all
-/// accepted bytes in the time in which its link would give up.
+/// accepted bytes within the time after which its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop

@@ -94,7 +94,7 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, whose seeds are those that it
+  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, to use the number of seeds
   ///     played.
   ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after playing its last seed is complete.
   public mutating func complete(

@@ -90,7 +90,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same, because the next change, or the same change to try again, has moved to this index.
+        // The index stays the same: it now refers to the next change, or to the same change on the smaller plan.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

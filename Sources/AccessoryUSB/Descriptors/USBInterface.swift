@@ -92,7 +92,7 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device resembles an accessory but lacks something, which the sentence fragment names.
+  /// The device resembles an accessory but lacks something, as described by the sentence fragment.
   case nearMiss(String)
   case unrelated
 }

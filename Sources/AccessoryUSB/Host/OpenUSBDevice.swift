@@ -179,7 +179,7 @@ public final class USBOpening {
     }
   }
 
-  /// Cancels the attempt, whose completion is then not called.
+  /// Cancels the attempt. The completion is then not called.
   public func cancel() {
     completion = nil
   }

@@ -8,8 +8,8 @@ import CUSB
 /// return while libusb handles events are queued and handled afterwards, so that no handler runs inside libusb.
 ///
 /// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel waits for the other transfers in
-/// that direction to return, to keep the bytes in order. Then it clears the halt or repeats the transfer. After
-/// ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
+/// that direction to return, to keep the bytes in order. Then the channel clears the halt or repeats the transfer.
+/// After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
 /// ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately while reading is paused. libusb reports
 /// that the device was unplugged through the transfers in flight; if there are none, the device's descriptor reports
 /// it.

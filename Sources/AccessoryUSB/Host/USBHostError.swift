@@ -9,7 +9,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device resembles an accessory but lacks something, which the text names.
+  /// The device resembles an accessory but lacks something, as described by the text.
   case nearMiss(String)
   /// libusb or the kernel refused some other operation.
   case refused(String, reason: String)

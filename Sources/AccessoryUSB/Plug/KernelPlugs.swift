@@ -136,8 +136,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may have disappeared since it was listed, or another client may have imported it. The next list will
-    // tell.
+    // The device may have disappeared since it was listed, or another client may have imported it, which the next list
+    // will show.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -58,7 +58,8 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw .failed("it lists \(count) devices, more than \(mostDevices)")
     }
-    // This loop runs whenever bytes arrive, so it only locates the records. They are parsed once the list is complete.
+    // This loop runs whenever bytes arrive, so it only locates the records. The records are parsed once the list is
+    // complete.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {

@@ -3,8 +3,8 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// The methods block, but return within ``limit`` of the connection's creation. ``USBIPInquiry`` calls them on a worker
-/// thread.
+/// The methods block, but return within ``limit`` of the connection's creation. ``USBIPInquiry`` calls the methods on a
+/// worker thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
@@ -49,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sets a socket's time limit for calls; zero means no limit.
+  /// Sets the time limit for calls on a socket; zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))

@@ -78,7 +78,7 @@ final class FunctionFS {
 
   /// Answers the last setup packet. The answer is dropped if the host has abandoned the request.
   ///
-  /// This call blocks until the host has read the data stage, so answers with data should be rare. Currently there are
+  /// This call blocks until the host has read the data stage, so answers with data should be rare; currently there are
   /// none.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {

@@ -141,7 +141,7 @@ package final class Gadget {
     }
   }
 
-  /// Unplugs the accessory after a cable was closed, and plugs it in again if it should still be plugged in.
+  /// Unplugs the accessory after a cable was closed and, unless ``unplug()`` was called, plugs it in again later.
   private func leave() {
     unbind()
     if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }

@@ -5,9 +5,10 @@ import AccessoryCore
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP2 interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
-/// the connection ends, when the host selects either of them again, when the accessory closes the cable, or when the
-/// host has cancelled all its reads and requested nothing for ``hostPatience``. USB does not report the end of a host
-/// program, so a host that has cancelled its reads and stays silent is assumed to have ended.
+/// the connection ends, when the host selects the configuration or the alternate setting again, when the accessory
+/// closes the cable, or when the host has cancelled all its reads and requested nothing for ``hostPatience``. USB does
+/// not report the end of a host program, so a host that has cancelled its reads and stays silent is assumed to have
+/// ended.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
 /// ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.

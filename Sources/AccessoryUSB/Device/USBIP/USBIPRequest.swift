@@ -58,7 +58,7 @@ enum USBIPRequest: Equatable {
   /// Encodes the answer to an unlink request, which reports whether the transfer was still pending. A transfer that was
   /// cancelled while pending gets no other answer.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    // A Linux server also answers with -104, which is -ECONNRESET.
+    // The status -104 is -ECONNRESET, as in the answers of Linux servers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 

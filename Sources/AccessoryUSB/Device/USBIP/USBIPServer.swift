@@ -16,8 +16,9 @@ public final class USBIPServer {
   package static let patience = Duration.seconds(10)
   /// How long a client that has imported a device may leave a transfer incomplete or answers unread.
   package static let transferPatience = Duration.seconds(30)
-  /// The maximum number of clients without a device, which have sent no request or not read the answer. If another
-  /// client connects, the longest-waiting client is disconnected, so that silent clients cannot block others.
+  /// The maximum number of clients that have not imported a device, because they have sent no request or have not read
+  /// the answer. If another client connects, the longest-waiting client is disconnected, so that silent clients cannot
+  /// block others.
   package static let mostWaiting = 64
 
   private let loop: any EventLoop
