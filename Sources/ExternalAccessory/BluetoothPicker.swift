@@ -41,14 +41,14 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Plays the part of the user in a Bluetooth picker. Only a test's simulated world can answer a picker; programs
-/// without a world never show one.
+/// Answers Bluetooth pickers on the user's behalf. Only a test's simulated world can answer a picker; programs without
+/// a world never show one.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
 }
 
-/// How the user's choice in a picker ended.
+/// The outcome of a Bluetooth picker.
 package enum PickerOutcome {
   case chosen(serial: String, plugIn: () -> Void)
   case failed(EABluetoothAccessoryPickerError.Code)
@@ -82,7 +82,7 @@ extension AccessoryRealm {
     }
   }
 
-  /// Waits until the chosen accessory is published; the app need not have registered for notifications.
+  /// Waits until the chosen accessory is published, whether or not the app registered for notifications.
   private func look(for choice: Choice) {
     let loop = entrance.loop
     choice.timer = loop.makeTimer { [unowned self, weak choice] in

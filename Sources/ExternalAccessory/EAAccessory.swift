@@ -4,13 +4,13 @@ internal import AccessoryHost
 internal import AccessoryProfiles
 @_exported import Foundation
 
-/// The connection ID that stands for no connection.
+/// The connection ID that represents no connection.
 public var EAConnectionIDNone: Int { 0 }
 
-/// An accessory during one connection, from connect to disconnect. An accessory that connects again is represented by a
-/// new object with a new ``connectionID``.
+/// One connection of an accessory, from connect to disconnect. An accessory that connects again is represented by a new
+/// object with a new ``connectionID``.
 ///
-/// Names and numbers are for display only. To decide whether to open a session, check ``protocolStrings``, which is
+/// Use names and numbers for display only. To decide whether to open a session, check ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
 open class EAAccessory: NSObject {
   /// The accessory as the device published it; immutable.
@@ -59,7 +59,7 @@ open class EAAccessory: NSObject {
     set { delegateLock.withLock { delegateObject = newValue } }
   }
 
-  /// A description of the accessory in the layout of Apple's framework.
+  /// A description of the accessory in the format of Apple's framework.
   open override var description: String {
     var identity = Profile.Identity(
       name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,

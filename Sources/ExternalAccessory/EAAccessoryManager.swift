@@ -11,12 +11,12 @@ import Foundation
 /// EAAccessoryManager.shared().registerForLocalNotifications()
 /// ```
 open class EAAccessoryManager: NSObject {
-  /// Holds the manager, which can safely be shared because it has a lock, even if the trait AppleSendability makes its
+  /// Holds the shared manager. Sharing it is safe because it uses a lock, even if the trait AppleSendability makes its
   /// class non-Sendable.
   private struct One: @unchecked Sendable { let manager = EAAccessoryManager(isShared: true) }
   private static let one = One()
   private let lock = Lock()
-  /// The realms of the current worlds, with the newest one last.
+  /// The realms of the current worlds, newest last.
   private var worlds: [AccessoryRealm] = []
   private var local: AccessoryRealm?
 
@@ -56,8 +56,8 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Records a misuse: the app is about to wait on the main queue for the main queue. Only tests show recorded misuses;
-  /// see ExternalAccessorySimulation.
+  /// Records a misuse: the app is about to call `DispatchQueue.main.sync` on the main queue. Recorded misuses are
+  /// visible only in tests; see ExternalAccessorySimulation.
   package func noteSyncOnMain() {
     if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }
   }

@@ -25,7 +25,7 @@ open class EASession: NSObject {
   ///
   /// The initializer does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// Do not pass the last three arguments, which locate the call for messages about the session.
+  /// Omit the last three arguments; their defaults give the location of the call for messages about the session.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function

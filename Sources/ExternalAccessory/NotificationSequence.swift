@@ -13,7 +13,8 @@ extension NotificationCenter {
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }
 
-  /// Notifications in the order in which they are posted. Each is kept until the loop over the sequence reaches it.
+  /// Notifications in the order in which they are posted. Each notification is buffered until the loop over the
+  /// sequence reaches it.
   public final class Notifications: AsyncSequence, @unchecked Sendable {
     private let stream: AsyncStream<Posted>
 
@@ -38,8 +39,8 @@ extension NotificationCenter {
       public mutating func next() async -> Notification? { await inner.next()?.note }
     }
 
-    /// Passes a notification from the thread that posts it to the one that receives it. Only one thread at a time uses
-    /// the notification, unless the app shares its contents.
+    /// Passes a notification from the thread that posts it to the thread that receives it. Only one thread at a time
+    /// uses the notification, unless the app shares its contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
 
     private final class Observer: @unchecked Sendable {

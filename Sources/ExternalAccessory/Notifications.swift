@@ -2,8 +2,7 @@
 import Foundation
 
 extension NSNotification.Name {
-  /// An accessory connected. If the accessory has no protocols yet, it is not ready; it connects again when it is
-  /// ready.
+  /// An accessory connected. An accessory without protocols is not ready yet; it connects again when it is ready.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
   /// An accessory disconnected.
   public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`: the app's state, and notifications when that state changes. There is no
-/// screen.
+/// A stand-in for UIKit's `UIApplication`: the app's state, and notifications when that state changes. No screen is
+/// simulated.
 ///
 /// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
 /// active and nothing is posted.
@@ -51,7 +51,7 @@ public import Foundation
     case didBecomeActive
   }
 
-  /// Posts the notification of a change. A notification with "will" in its name comes before the state changes.
+  /// Posts the notification of a state change. A notification with "will" in its name precedes the change.
   package func take(_ step: Step) {
     switch step {
     case .willResignActive:

@@ -1,6 +1,7 @@
 public import ExternalAccessory
 
-/// A session for async code: write with `await`, read with `for try await`. Both wait for the accessory if necessary.
+/// A session for async code: write with `await`, read with `for try await`. Reads and writes wait for the accessory if
+/// necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")
@@ -26,7 +27,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. Do not pass the last three arguments, which are the location of the call.
+  /// Opens a session and its streams. Omit the last three arguments; their defaults give the location of the call.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -57,14 +58,14 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   /// The bytes that arrive from the accessory until the session ends.
   public var bytes: Bytes { Bytes(connection: self) }
 
-  /// The sequence of bytes from an accessory, in the pieces in which they arrive.
+  /// The bytes from an accessory, in chunks as they arrive.
   public struct Bytes: AsyncSequence, Sendable {
     let connection: AccessoryConnection
 
     /// Reads from the connection.
     public func makeAsyncIterator() -> Iterator { Iterator(connection: connection) }
 
-    /// Reads one piece at a time.
+    /// Reads one chunk at a time.
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 

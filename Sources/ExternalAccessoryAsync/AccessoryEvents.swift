@@ -48,7 +48,7 @@ extension EAAccessoryManager {
   }
 }
 
-/// Observers, which can be removed on any thread.
+/// Observers that can be removed on any thread.
 private struct Observers: @unchecked Sendable {
   private let tokens: [any NSObjectProtocol]
 

@@ -14,13 +14,13 @@ import ExternalAccessory
 /// print("gave up")
 /// ```
 ///
-/// The sequence waits without a limit for the first accessory that offers the protocol, and remembers its serial
-/// number. From then on, the sequence looks only for that accessory. When the loop's body ends, the session is closed
-/// and the sequence tries to open another session:
+/// The sequence waits indefinitely for the first accessory that offers the protocol, and remembers its serial number.
+/// From then on, the sequence looks only for that accessory. When the loop's body ends, the session is closed and the
+/// sequence tries to open another session:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
-/// - otherwise after each `interval`. The sequence ends after `attempts` of these attempts in a row have opened no
+/// - otherwise after each `interval`. The sequence ends after `attempts` consecutive attempts have failed to open a
 ///   session.
 ///
 /// Notifications about other accessories and about connections without protocols (the first half of a flicker) are
@@ -55,7 +55,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
     self.clock = clock
   }
 
-  /// Starts to watch for accessories.
+  /// Starts watching for accessories.
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       protocolString: protocolString, serialNumber: serialNumber, interval: interval, attempts: attempts, clock: clock,
@@ -84,7 +84,8 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
       self.watch = watch
     }
 
-    /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
+    /// Closes the last connection and opens the next. Before the first session, the sequence looks for an accessory
+    /// once, and then waits indefinitely.
     public mutating func next() async -> AccessoryConnection? {
       // Before the first session, the sequence looks for an accessory once, and then waits without a limit.
       var isSearching = previous != nil
@@ -146,7 +147,8 @@ private final class Watch: @unchecked Sendable {
         guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
         if accessory.protocolStrings.contains(protocolString) { self?.add(.arrival) }
       },
-      // The name is written out, because UIKit is not available on every platform that this module supports.
+      // The notification's name is a string, because UIKit is not available on every platform that this module
+      // supports.
       center.addObserver(
         forName: Notification.Name("UIApplicationDidBecomeActiveNotification"), object: nil, queue: nil
       ) { [weak self] _ in self?.add(.activation) },

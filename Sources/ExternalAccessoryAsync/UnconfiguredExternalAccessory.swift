@@ -12,7 +12,7 @@ public import ExternalAccessory
 /// ```
 ///
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
-/// process. The names are the same as in the CombineExternalAccessory package.
+/// process. The API uses the names of the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
   /// A change in the accessories that are in range.
   public enum Event: Sendable {
@@ -60,7 +60,7 @@ extension EAWiFiUnconfiguredAccessory {
     case failed
   }
 
-  /// Configures the accessory and waits for the result. All searches in the process end.
+  /// Configures the accessory and waits for the result. Ends all searches in the process.
   ///
   /// - Parameter viewController: the view controller on which Apple's systems show the configuration; in this package,
   ///   any object will do.
@@ -88,7 +88,7 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// The MAC address of the accessory whose result is wanted; a browser receives the results of all configurations.
+  /// The MAC address of the accessory to report on; a browser receives the results of all configurations.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Determines, from what the operating system shows, whether the app may still do something without being called.
+/// Determines from operating system data whether the app may still act without being called.
 ///
 /// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
 /// every unsuccessful wait would last until its timeout. An app whose state cannot be determined counts as waiting.
@@ -42,7 +42,7 @@ enum AppAtRest {
   /// Whether the process has created sockets, on which another process may answer.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
-  /// The sockets that the process was started with. The sockets are listed when the program is loaded.
+  /// The sockets that existed when the program was loaded.
   static let inherited = sockets()
 
   private static func sockets() -> Set<String> {
@@ -80,7 +80,7 @@ enum AppAtRest {
       441: Endless(argument: 3), 7: Endless(argument: 2, isNumber: true), 271: Endless(argument: 2),
       128: Endless(argument: 2),
     ]
-    /// The number of rt_sigsuspend, in which the main thread waits after `dispatchMain()`.
+    /// The system call number of rt_sigsuspend, in which the main thread waits after `dispatchMain()`.
     private static let suspended = 130
   #elseif arch(arm64)
     private static let futex = 98

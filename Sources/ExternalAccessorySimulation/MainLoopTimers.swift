@@ -79,7 +79,7 @@ final class MainLoopTimers: @unchecked Sendable {
   }
 
   func forget(_ core: UnsafeRawPointer) {
-    // The timer is released outside the lock, because this may be the last reference to what the app's block captured.
+    // The timer is released outside the lock, because it may hold the last reference to what the app's block captured.
     let last = entrance.sync { () -> Timer? in
       let one = adopted.removeValue(forKey: core)
       one?.own.cancel()

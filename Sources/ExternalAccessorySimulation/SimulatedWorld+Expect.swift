@@ -12,8 +12,8 @@ extension SimulatedWorld {
   /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
   /// ```
   ///
-  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Do not pass the last four parameters,
-  /// which are the location of the call.
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments; their
+  /// defaults give the location of the call.
   ///
   /// - Returns: true if the condition became true.
   @discardableResult

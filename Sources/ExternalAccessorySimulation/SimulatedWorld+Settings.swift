@@ -27,7 +27,7 @@ extension SimulatedWorld {
     public typealias PickerOrder = FrameworkSettings.PickerOrder
     /// The order of the result and the state change at the end of a Wi-Fi configuration.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
-    /// The version of the format of `EAAccessory.description`.
+    /// The format version of `EAAccessory.description`.
     public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout
 
     /// How time passes.
@@ -39,7 +39,7 @@ extension SimulatedWorld {
     public var firesTimers = true
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
-    /// How long, in real time, a wait in virtual time continues when nothing happens in the world, but the app's
+    /// How long, in real time, a wait in virtual time continues while nothing happens in the world but the app's
     /// threads or tasks may still be working. The wait never continues beyond its own limit.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. Nil means no Info.plist; the app then sees all accessories.
@@ -49,7 +49,7 @@ extension SimulatedWorld {
     /// How the system treats the app in cases where sources disagree or systems differ.
     public var rules = AppRules()
     /// How Apple's framework reports events where its documentation says nothing or OS versions differ. Each of these
-    /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
+    /// settings can also be accessed directly: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
     /// Whether the device shows accessories, without protocols, before they are authenticated.
     public var publishesEarly = false

@@ -11,7 +11,7 @@ extension SimulatedWorld {
   private static let readingTimeout = 1.0
   /// How long one call waits for the app to read bytes in total, in seconds of real time.
   private static let readingLimit = 30.0
-  /// How often, in seconds, a wait checks whether the app is at rest, and how many consecutive checks must agree.
+  /// The interval in seconds between checks of whether the app is at rest, and how many consecutive checks must agree.
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
@@ -57,7 +57,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // The app's threads, and worlds in real time, continue on their own.
+        // Sleep, because the app's threads and real-time worlds proceed by themselves.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -93,7 +93,7 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Adds up the time during which the world stood still before the condition became true.
+  /// Adds the time during which the world stood still before the condition became true.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
@@ -130,10 +130,11 @@ extension SimulatedWorld {
     return wait.rests >= Self.looksAtRest
   }
 
-  /// Tracks whether the app's tasks and threads are still reading. The operating system decides when these run, so
-  /// virtual time stops while they read; otherwise the accessory would conclude that the app had long stopped reading.
+  /// Tracks whether the app's tasks and threads are still reading. The operating system schedules these tasks and
+  /// threads, so virtual time stops while they read; otherwise a slow thread would look to the accessory like an app
+  /// that stopped reading.
   private struct Readers {
-    /// The number of reads at the time a wait timed out. The call waits again only after another read.
+    /// The number of reads at the time a wait timed out. The call then waits again only after another read.
     var ignored: Int?
     let begin = Date()
   }
@@ -243,7 +244,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // The app's threads, and worlds in real time, continue on their own.
+        // Sleep, because the app's threads and real-time worlds proceed by themselves.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }

@@ -9,7 +9,7 @@ import Foundation
 extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
-  /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the notifications of `UIApplication`. When the
+  /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the `UIApplication` notifications. When the
   /// app leaves the foreground, these notifications are posted before its accessories disconnect. When the app returns,
   /// its accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running,
   /// nothing happens.
@@ -104,7 +104,7 @@ extension SimulatedWorld {
   /// Ends the configuration with the given result.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
-  /// Turns Wi-Fi, which is on at the start, on or off.
+  /// Turns Wi-Fi on or off; it is on at the start.
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 

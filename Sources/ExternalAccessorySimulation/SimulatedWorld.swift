@@ -104,7 +104,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   deinit { end() }
 
-  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls
+  /// Unplugs everything, and restores what the manager showed before. ``withSimulatedWorld(_:isolation:_:)`` calls
   /// this.
   ///
   /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards, so that the next test does

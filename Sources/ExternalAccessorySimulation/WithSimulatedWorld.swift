@@ -111,7 +111,7 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// The maximum number of lines in a report from the end of the timeline, and from the end of the transcript.
+  /// The maximum number of lines that a report shows from the end of the timeline, and from the end of the transcript.
   private static let lineLimit = 500
 
   /// The part of the report that has not been shown yet.

@@ -61,10 +61,10 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Plugs the accessory in.
   public func plugIn() { perform(.accessory(.plugIn, of: name)) }
 
-  /// Unplugs the accessory: bytes in transit are still delivered.
+  /// Unplugs the accessory; bytes in transit are still delivered.
   public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
-  /// Pulls the accessory's cable: bytes in transit are lost. With `unnoticed`, the device shows the accessory as
+  /// Pulls the accessory's cable; bytes in transit are lost. With `unnoticed`, the device shows the accessory as
   /// connected until a packet that it sends is not acknowledged.
   public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
@@ -79,18 +79,18 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Closes the accessory's sessions; the accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Forgets the accessory's sessions without closing them: they stay open in the app, but get no more answers.
+  /// Drops the accessory's sessions without closing them; they stay open in the app, but get no more answers.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Sets the behavior for sessions that are opened from now on.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
-  /// Hands sessions that are opened from now on over to the test: see ``sessions``.
+  /// Hands over to the test all sessions that are opened from now on; see ``sessions``.
   public func takeSessions() {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }
 
-  /// The sessions that were opened since ``takeSessions()``, at the accessory's end, in order.
+  /// The accessory's ends of the sessions that were opened since ``takeSessions()``, in order.
   public var sessions: [WorldSession] { perform { _, _ in taken } }
 
   // MARK: Received bytes
@@ -188,7 +188,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// The number of bytes that could not be sent yet, because there is no room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// Whether the accessory stops reading, which soon leaves the app no room to write.
+  /// Whether the accessory stops reading, so that the app soon has no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {

@@ -24,7 +24,7 @@ public struct WorldClock: Clock {
 
     /// Returns the instant that is `duration` later.
     public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
-    /// Returns how long after this instant the other instant is.
+    /// Returns the duration from this instant to the other.
     public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
     /// Returns true if the first instant is earlier.
     public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
@@ -109,7 +109,7 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether tasks have been woken, and no call has waited for them since.
+  /// Whether tasks have been woken since a call last waited for them.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
   /// Returns whether to keep waiting for a woken task, because the task has not continued yet, or may soon go back to

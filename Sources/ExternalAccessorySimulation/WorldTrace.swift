@@ -6,7 +6,7 @@ import Testing
 
 /// The trace of a test's world: one HTML page that shows everything that happened, written when the test fails.
 ///
-/// The trace belongs to the world's loop.
+/// Use the trace only on the world's loop.
 final class WorldTrace: @unchecked Sendable {
   static let variable = "EASIM_TRACES"
 

@@ -22,7 +22,7 @@ import Foundation
 /// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``).
 ///   The loop never waits for the app and never runs the app's code, so these calls block only briefly and cannot
 ///   deadlock.
-/// - Session bytes do not need a call to the loop for each read or write. ``SessionPipe`` has a bounded buffer for each
+/// - Most reads and writes of session bytes do not call the loop. ``SessionPipe`` has a bounded buffer for each
 ///   direction, protected by a lock. The loop is called only when the outgoing buffer stops being empty, or when the
 ///   incoming buffer is half empty again.
 /// - ``MainDelivery`` posts notifications and calls accessory delegates on the main thread, in order.
@@ -37,15 +37,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let main = MainDelivery()
   /// How the framework behaves where Apple's documentation is silent.
   package let settings: FrameworkSettings
-  /// The number of stream events that were signaled but that no run loop has delivered yet.
+  /// The number of stream events that have been signaled but not yet delivered by a run loop.
   let signals = Locked(0)
-  /// Whether the app is running. While the app is suspended, its streams deliver no events; they deliver them when the
-  /// app runs again.
+  /// Whether the app is running. The streams of a suspended app deliver their events after the app has resumed.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Plays the part of the user in the Bluetooth picker. Used only on the event loop.
+  /// Answers the Bluetooth picker on the user's behalf. Used only on the event loop.
   package var picker: (any PickerAnswering)?
   /// Retains the owner of the device's cables.
   package var holder: AnyObject?
@@ -84,10 +83,10 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// The app's view of the device; nil while the app is not running. Used only on the event loop.
   package var app: AppView? { appView }
 
-  /// Ends the app's process, as if the system killed it or it crashed: the app gets no more events, and its streams
-  /// fail. Called on the event loop.
+  /// Ends the app's process, as if the system had killed it or it had crashed: the app gets no more events, and its
+  /// streams fail. Called on the event loop.
   ///
-  /// - Returns: The app as the device saw it. The caller must close the app or keep its sessions open.
+  /// - Returns: The device's view of the ended app. The caller must close this view or keep its sessions open.
   package func endProcess() -> AppView? {
     guard let ended = appView else { return nil }
     life.withLock { $0 += 1 }
@@ -106,7 +105,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
   }
 
-  /// Runs work on the main thread, unless the app's process ends before that.
+  /// Runs work on the main thread, unless the app's process ends first.
   private func tell(_ work: @escaping () -> Void) {
     let now = life.withLock { $0 }
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
@@ -174,7 +173,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return pipe
   }
 
-  /// Forgets a session that has ended and whose events have all been queued. Called on the event loop.
+  /// Removes a session that has ended and whose events have all been queued. Called on the event loop.
   func forget(_ pipe: SessionPipe) { pipes[ObjectIdentifier(pipe)] = nil }
 
   // MARK: Misuse
@@ -186,7 +185,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams on run loops that never run. Waits until it is certain whether a stream's run loops never run.
+  /// Looks for streams on run loops that never run, and waits until each suspected stream is either confirmed or
+  /// cleared.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -265,7 +265,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
 
-  /// Forgets the accessory in a later turn of the loop, so that the notification and the delegate call for one
+  /// Removes the accessory in a later turn of the loop, so that the notification and the delegate call for one
   /// disconnect have the same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
@@ -279,8 +279,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot tell that
-/// messages stay on the main thread.
+/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot verify
+/// this.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

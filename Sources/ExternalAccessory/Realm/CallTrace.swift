@@ -2,9 +2,9 @@ internal import AccessoryCore
 import Foundation
 import Runtime
 
-/// Finds where the app called a function whose signature cannot record the location. The location is found on the
-/// stack, in programs with debug information. Capturing a trace is cheap; its text is generated only when a message
-/// needs it.
+/// Finds the location of an app's call to a function whose signature cannot record it. The location is looked up on the
+/// stack, which requires debug information. Capturing a trace is cheap; its text is generated only when a message needs
+/// it.
 ///
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
 /// misses the caller. Foundation uses unwind tables, so it provides the addresses; Swift's `Backtrace` then finds their
@@ -14,13 +14,13 @@ package struct CallTrace: Equatable, Sendable {
 
   package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
-  /// All traces are equal, so that two misuses can be equal although they come from different calls.
+  /// All traces compare equal, so that misuses from different calls can be equal.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
   /// The location of the call, for example "App.swift:12 in send()"; nil if it is unknown.
   package var place: String? {
-    // Addresses are resolved one at a time, because finding an address's source line can take most of a second in a
-    // large program, and the app's frame is among the first.
+    // Addresses are resolved one at a time, because resolving one can take most of a second in a large program, and the
+    // app's frame is among the first.
     addresses.lazy.compactMap(Self.place).first
   }
 
@@ -51,9 +51,9 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// Converts a return address to a `Backtrace`, which can be created only from its encoded form: the byte 0x27,
-  /// which stands for an eight-byte return address, and then the address. If Swift ever changes this encoding,
-  /// locations are reported as unknown.
+  /// Converts a return address to a `Backtrace`, which can be created only from its encoded form: the byte 0x27, which
+  /// stands for an eight-byte return address, followed by the address. If Swift ever changes this encoding, locations
+  /// are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]

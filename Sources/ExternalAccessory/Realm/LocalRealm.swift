@@ -8,8 +8,8 @@ internal import Certificates
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls. This realm contains the local accessories and those at the addresses
-/// in `EASIM_ENDPOINTS`, and runs in real time on its own thread.
+/// The realm of a program that is not controlled by a test. This realm contains the local accessories and those at the
+/// addresses in `EASIM_ENDPOINTS`, and runs in real time on its own thread.
 ///
 /// | variable | meaning |
 /// |---|---|
@@ -23,9 +23,8 @@ internal import LinuxIO
 ///
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
-  /// How long the first use of the manager waits for accessories that are already plugged in. Accessories that are
-  /// plugged in by then are in the list from the start, and no notification is posted for them, as for an app that is
-  /// launched on Apple's systems.
+  /// How long the first use of the manager waits for accessories that are already plugged in. Accessories plugged in by
+  /// then are in the list from the start and, as on Apple's systems, cause no notification.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 

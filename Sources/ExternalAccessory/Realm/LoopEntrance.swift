@@ -57,7 +57,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// The entrance to a loop without a thread. The thread that holds the lock counts as the loop, and time passes only in
+/// The entrance to a loop without a thread. Whichever thread holds the lock acts as the loop; time passes only in
 /// ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop
@@ -78,7 +78,7 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
 
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work that is due up to an instant. Afterwards, the loop's time is at most `instant`. Traps if work keeps
+  /// Runs all work that is due up to an instant. Never advances the loop's time beyond `instant`. Traps if work keeps
   /// scheduling more work for the same instant, which would be a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {

@@ -23,7 +23,7 @@ package final class MainDelivery: @unchecked Sendable {
   /// thread, but not again before `begin` has been called.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     if RunLoop.main.currentMode != nil {
-      // The block would only wake the main run loop once more. But the run loop may end before it does the work.
+      // The running main run loop does the work itself, but it may end before it has done so.
       DispatchQueue.main.asyncAfter(deadline: .now() + Self.patience) { [self] in
         begin()
         if RunLoop.main.currentMode == nil { add(body) }
@@ -54,7 +54,7 @@ package final class MainDelivery: @unchecked Sendable {
 
   package init() { Self.followsMainQueue }
 
-  /// Whether the caller is on the main thread, or on the main queue, whichever thread that queue uses.
+  /// Whether the caller is on the main thread, or on the main queue regardless of that queue's current thread.
   package static var isOnMainQueue: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }

@@ -47,7 +47,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What an app can do wrong with one stream.
+/// A mistake that an app can make with one stream.
 package enum StreamMisuse: Hashable, Sendable {
   /// The stream is scheduled and open, but has no delegate, so it receives its own events.
   case ownDelegate
@@ -59,7 +59,8 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?
 
-  /// The opening as text, for example "at App.swift:12 in connect(_:), in the world of test theAppConnects()".
+  /// The opening as text for a message, for example "at App.swift:12 in connect(_:), in the world of test
+  /// theAppConnects()".
   package var description: String {
     let parts = [place?.description, world.isEmpty ? nil : "in \(world)"].compactMap(\.self)
     return parts.isEmpty ? "by this program" : parts.joined(separator: ", ")

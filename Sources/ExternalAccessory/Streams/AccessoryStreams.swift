@@ -90,8 +90,8 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 
 extension OutputStream {
   /// Writes the bytes of an array. Apple's method takes a pointer; for arrays, the compiler prefers this method, so
-  /// that a message about a short write can name the source line. Do not pass the last three arguments, which locate
-  /// the call.
+  /// that a message about a short write can name the source line. Omit the last three arguments; their defaults give
+  /// the location of the call.
   public func write(
     _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function

@@ -7,14 +7,13 @@ internal import IAP2
 /// Carries the bytes of one session between the loop that owns the session and the app's threads that use its streams.
 ///
 /// Each direction has a bounded buffer. If the app does not read, the pipe stops reading from the session, and the
-/// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as usual for
-/// streams.
+/// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as with any stream.
 ///
 /// Either the app or the accessory ends the session. If the app releases the session, as defined by
 /// ``SessionLifetime``, everything that the app has already written is still sent. If the accessory ends the session,
 /// both streams report the end of the stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
-  /// Whether bytes stayed in the session because `incoming` was full, and whether they are about to be fetched.
+  /// Whether the session holds bytes that did not fit into `incoming`, and whether the loop is about to fetch them.
   private enum Backlog {
     case none
     /// There are bytes in the session, and the loop has not been asked to fetch them.
@@ -41,7 +40,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var isOver = false
   private var wasNeglectNoted = false
   private var readCount = 0
-  /// What remains of the last short write, until the app writes it.
+  /// The part of the last short write that the app has not yet written again.
   private var rest = UnwrittenRest()
 
   // Used only on the event loop.
@@ -66,7 +65,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
-  /// Starts to receive the session's events. Called on the event loop.
+  /// Starts receiving the session's events. Called on the event loop.
   func begin() {
     session.handler = self
     output.becomeReady()
@@ -112,8 +111,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The misuse if the app has not written the rest of a short write, although there has been room since and the app
-  /// has received the event.
+  /// The misuse if the app has not written the rest of a short write, although the app has since been notified of room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -215,7 +213,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// Handles the end of the app's process: from now on there are no reads, writes or events.
+  /// Handles the end of the app's process, after which there are no reads, writes or events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -231,7 +229,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     // The app may read everything that has arrived; the session limits the amount.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
-    // If there is a disconnect notification, it is queued in the current turn of the loop.
+    // Any disconnect notification is queued in the current turn of the loop.
     realm.entrance.loop.schedule(after: .zero) { [self] in
       realm.main.add { [self] in finish(end) }
     }
@@ -280,13 +278,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // The pipe is forgotten in a later turn of the loop, because a disconnect in the current turn still needs the pipes
+    // The pipe is removed in a later turn of the loop, because a disconnect in the current turn still needs the pipes
     // of the sessions that it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
 
-/// An app's progress in reading the bytes that arrived for the app.
+/// An app's progress in reading incoming bytes.
 package struct Reading {
   /// Whether bytes are waiting in an open stream.
   package var isBehind = false
@@ -308,7 +306,7 @@ extension SessionPipe: CustomReflectable {
 }
 
 extension SessionEnd {
-  /// Whether the accessory disconnected, rather than only ending the session.
+  /// Whether the accessory disconnected rather than just ending the session.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true

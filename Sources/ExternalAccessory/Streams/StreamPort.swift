@@ -11,13 +11,13 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread. The stream
-    /// is then scheduled on the main run loop as well.
+    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread. If so, the
+    /// stream is also scheduled on the main run loop.
     var isBesideMain = false
   }
 
   private enum Listener {
-    /// The stream itself receives the events, because no delegate was set or it was set to nil, as on Apple's systems.
+    /// As on Apple's systems, the stream receives its own events if the app set no delegate, or set it to nil.
     case stream
     case app
     /// The app's delegate has been deallocated.
@@ -34,8 +34,8 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If no other reference remains
-  /// by then, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
+  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If that becomes the last
+  /// reference, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
   /// delegate can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
@@ -86,7 +86,7 @@ final class StreamPort: @unchecked Sendable {
     return value
   }
 
-  // MARK: Changes of the stream's state
+  // MARK: State changes
 
   /// Opens the stream. Returns true if the stream had not been opened before.
   func open() -> Bool { change { $0.open() } }
@@ -134,7 +134,7 @@ final class StreamPort: @unchecked Sendable {
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if Self.isBesideMain(loop) {
-      // This thread's run loop is added too, because the app may run it.
+      // The stream is also scheduled in this thread's run loop, because the app may run it.
       add(Schedule(loop: .main, core: CFRunLoopGetMain(), mode: mode))
       return add(Schedule(loop: loop, core: CFRunLoopGetCurrent(), mode: mode, isBesideMain: true))
     }
@@ -155,7 +155,7 @@ final class StreamPort: @unchecked Sendable {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Removes a pending schedule; returns true if the schedule existed.
+  /// Cancels a pending schedule; returns true if the schedule existed.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -177,9 +177,9 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Returns true if the caller is on the main queue but not on the main thread, and passes its own thread's run loop.
-  /// Under Swift Testing and in an async `main`, the main queue is drained by a thread that never runs its run loop, so
-  /// the main run loop is used instead.
+  /// Returns true if the caller, on the main queue but not on the main thread, passes its own thread's run loop. Under
+  /// Swift Testing and in an async `main`, the main queue is drained by a thread that never runs its run loop, so the
+  /// main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -247,12 +247,12 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // If the main run loop is running, it performs the source itself and in the right mode.
+    // If the main run loop is running, it performs the source itself, in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether there is a delegate for events. If only the stream itself would receive an event, a misuse is recorded
+  /// Whether a delegate can receive events. If only the stream itself would receive an event, a misuse is recorded
   /// once. Requires the lock.
   private var isHeard: Bool {
     switch listener {
@@ -346,7 +346,7 @@ extension StreamPort {
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // The watch ends only now that the misuse can be read, because other threads wait for its end to read the misuses.
+    // The watch ends only after the misuse is recorded, because other threads wait for its end before reading misuses.
     lock.withLock { watch.end() }
   }
 }

@@ -9,7 +9,7 @@ import Foundation
 ///                         └───────────────────────┘
 /// ```
 ///
-/// Two more facts are independent of the phase: whether there is something to read or room to write (``Readiness``),
+/// Two other values do not depend on the phase: whether there is something to read or room to write (``Readiness``),
 /// and how the stream ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
@@ -133,9 +133,9 @@ struct StreamState {
   }
 }
 
-/// Detects streams none of whose run loops has ever handled an event, and records when the first event began to wait.
+/// Detects streams whose run loops have never handled an event, and records when the first event began to wait.
 struct LoopWatch {
-  /// How many seconds a thread has to start its run loop after a stream was scheduled in it.
+  /// How many seconds a thread has to start its run loop after scheduling a stream in it.
   static let patience = 2.0
 
   private(set) var since: Date?

@@ -59,7 +59,7 @@ public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
   case configuring = 3
 }
 
-/// How a configuration ended.
+/// The result of a configuration.
 public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
   case success = 0
   case userCancelledConfiguration = 1
@@ -100,7 +100,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// The accessories in range that match the filter.
   open var unconfiguredAccessories: Set<EAWiFiUnconfiguredAccessory> { lock.withLock { found } }
 
-  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`; nil matches all.
+  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`; nil matches all accessories.
   open func startSearchingForUnconfiguredAccessories(matching predicate: NSPredicate?) {
     lock.withLock {
       filter = { accessory in predicate.map { $0.evaluate(with: accessory) } ?? true }

@@ -25,7 +25,7 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    // The browsers are released after the lock, because a browser's deinit may call this object.
+    // Browsers are released after the lock is, because a browser's deinit may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
       let held = browsers.compactMap(\.browser) + [browser]
       browsers = held.map { Weak(browser: $0) }
