@@ -28,7 +28,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With `--allow-remote`, these commands keep waiting, because no accessory is at the address.
+  /// With `--allow-remote`, these commands keep waiting, because there is no accessory at the address.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])

@@ -109,7 +109,7 @@ import Testing
     let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // The report claims that the five bursts were a million times larger than they were.
+    // The report claims that each of the five bursts was a million times its actual size.
     var large = try BurstReport(json: try #require(place.bytes("r.json")), file: "r.json")
     let more = large.bytes * 1_000_000
     large.bytes += more

@@ -4,7 +4,7 @@ import Testing
 /// Tests `easim check` over USB/IP. libusb uses a device simulated by umockdev, which is connected to the accessory of
 /// `easim run --on usbip:`. The kernel lane runs the same test with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
-  /// Cases that depend on bytes and not on times, so a busy machine does not affect them.
+  /// Cases that depend on bytes rather than on timing, so a busy machine does not affect them.
   private static let cases = [
     "--only", "101,201-211,301,501-502,504-507,601,603,621-638,701-703,712,801", "--pace", "0ms", "--echo", "yes",
     "--timeout", "1m",

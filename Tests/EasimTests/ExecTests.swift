@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests profiles that run programs. Programs in profiles are announced and checked, are refused if other users could
-/// have written the profile, and end when easim ends, however it ends.
+/// have written the profile, and never outlive easim.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 

@@ -180,7 +180,7 @@ import Testing
     site.wait { visitor.isOver }
   }
 
-  /// Each header arrives before the limit on silence, but the request is never complete.
+  /// Each header arrives within the idle timeout, but the request is never complete.
   @Test func aRequestWhoseHeadersDribbleIsEnded() throws {
     let site = try Site { $0.arrival = .milliseconds(300) }
     for start in ["", site.request("GET /healthz", headers: "").replacing("Connection: close\r\n", with: "")] {

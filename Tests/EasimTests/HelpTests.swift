@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// The exit codes of the examples whose exit code is not 0.
+  /// The examples whose exit code is not 0, with their exit codes.
   static let otherEndings: [String: Int32] = [
     // The naive client makes the mistake, so the scenario fails.
     "easim scenario run transport-switch --client naive": 1,
@@ -121,7 +121,7 @@ import Testing
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
     // The command is stopped before an app connects.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
-    // Depending on the environment, either no server is named or the server is not running.
+    // Depending on the environment, either no server is configured or the configured server is not running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
@@ -132,7 +132,7 @@ import Testing
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// For examples that run until Ctrl-C, the line that each of them prints once it works.
+  /// For each example that runs until Ctrl-C, the line that it prints once it works.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

@@ -38,8 +38,8 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// The accessory and the host print a flicker, a session, a refused session, an unplugged accessory and a failed
-  /// authentication.
+  /// The accessory and the host print events for a flicker, a session, a refused session, an unplugged accessory and a
+  /// failed authentication.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
     var lines: [StrictJSON] = []

@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct JSONEverywhereTests {
-  /// Command lines that cover every command that has `--json`, with each of its verbs. ADDR is an echo accessory.
+  /// Command lines that cover every command that has `--json`, with each of its verbs. ADDR stands for the address of
+  /// an echo accessory.
   static let lines = [
     "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
     "watch ADDR --for 500ms", "info ADDR",

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests the memory limits in docs/dev/threat-model.md with each command's largest input. The kernel refuses to provide
-/// more memory.
+/// Tests the memory limits in docs/dev/threat-model.md with each command's largest input. The kernel enforces the
+/// limits.
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 

@@ -56,7 +56,8 @@ import Testing
   }
 }
 
-/// Tests the script that prepares a machine for building easim, on pretend machines that have only a few fake programs.
+/// Tests the script that prepares a machine for building easim, on simulated machines that have only a few fake
+/// programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 

@@ -10,7 +10,7 @@ import Testing
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// Returns when the rule would end the process by force, if these signals arrive at these times.
+  /// Returns the time at which the rule would kill the process if these signals arrived at these times.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {
@@ -67,7 +67,7 @@ import Testing
     try run.line("plugged in")
     try stopThread(run.number)
     run.send(signal)
-    // While a signal is pending, the kernel would drop a second signal of the same kind.
+    // The kernel drops a second signal of the same kind while the first is pending.
     while try isPending(signal, in: run) { sched_yield() }
     run.send(signal)
     #expect(try run.wait().ending == .killed(by: signal))

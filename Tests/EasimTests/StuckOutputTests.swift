@@ -40,7 +40,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// Every line is shown or counted, and shown lines are complete.
+  /// Every line is either shown completely or counted as dropped.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
     // This name makes each line about an accessory 20 kB long.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
@@ -107,8 +107,8 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// Starts an accessory whose transcript is not read, and lets a transfer wait until the host gives up. The accessory
-  /// accepts only small packets, so that the transcript has more lines than may wait.
+  /// Starts an accessory whose transcript is not read, and keeps a transfer waiting until the host gives up. The
+  /// accessory accepts only small packets, so that the transcript has more lines than may wait.
   private func heldAccessory(_ fifo: UnreadFIFO, _ words: String...) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(

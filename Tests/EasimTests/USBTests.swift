@@ -74,8 +74,8 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
-  /// How a device with a native transport answers a request for its name: nothing, too little, a different kind of
-  /// descriptor, half a character, more than was requested, or a wrong length.
+  /// A device's possible answers when asked for the name of a native transport: nothing, too little, a different kind
+  /// of descriptor, half a character, more than was requested, or a wrong length.
   static let names: [[UInt8]] = [
     [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
     [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],

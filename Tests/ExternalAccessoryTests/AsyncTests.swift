@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The camera's frames use native transport, which must make no difference to this test.
+  /// The camera's frames use native transport, which must not affect this test.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in

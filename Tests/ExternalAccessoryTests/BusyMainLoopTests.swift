@@ -15,7 +15,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each time the stream is scheduled, the bytes in it are announced again.
+        // Each scheduling of the stream announces its bytes again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests two processes: an unchanged app, and an accessory played by `easim run`.
+/// Tests two processes: an unmodified app, and an accessory simulated by `easim run`.
 @Suite(.waits) struct LocalTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {

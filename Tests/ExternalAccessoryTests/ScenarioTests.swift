@@ -20,7 +20,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     let scenario = try #require(settings.scenario)
     settings.keepsTranscript = true
-    // The scenario's own app is used; the app that the manager shows plays no part in this test.
+    // The test uses the scenario's own app; the app that the manager shows plays no part.
     settings.rules = AppRules()
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
@@ -41,7 +41,8 @@ import Testing
     }
   }
 
-  /// For an app that uses Apple's API, the world is the same: the same bytes pass until the first session is opened.
+  /// An app that uses Apple's API sees the same world: until the first session is opened, the cables carry the same
+  /// bytes.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()

@@ -32,7 +32,8 @@ import Testing
     }
   }
 
-  /// The bytes come before the end, and are announced until all of them are read. The output stream announces no space.
+  /// The bytes precede the end, and are announced until all of them have been read. The output stream announces no
+  /// space.
   @Test func t10ArrivedBytesAreReadBeforeTheEndIsReported() async throws {
     try await withOpenSession { world, parts in
       parts.far.send(counting(10))

@@ -122,8 +122,8 @@ import Testing
     }
   }
 
-  /// The first read works, but no event arrives for any later bytes. According to the field report, the getter also
-  /// never returned; this is not reproduced, and docs/external-accessory.md describes what was tried.
+  /// Only the first bytes cause an event; no later bytes do. According to the field report, the getter also never
+  /// returned; this is not reproduced, and docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
     try await withOpenSession(.with { $0.rules.announcesBytesOnce = true }) { world, parts in
       let recorder = parts.session.listen()

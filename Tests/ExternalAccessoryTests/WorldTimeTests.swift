@@ -173,7 +173,7 @@ import Testing
   }
 }
 
-/// An app that sleeps in order to wait, which tests themselves must not do.
+/// An app that waits by sleeping, which tests themselves must not do.
 private enum SleepingApp {
   static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
   static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }

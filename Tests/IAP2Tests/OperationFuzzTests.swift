@@ -167,7 +167,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: 100_000)
   }
 
-  /// Makes a random call, as no sensible owner of a peer would.
+  /// Makes a random call, including calls that no sensible owner of a peer would make.
   mutating func whim(_ random: inout SeededRandom) {
     let id = UInt16(random.below(4))
     let bytes = random.bytes(random.below(300))

@@ -49,7 +49,7 @@ import Testing
     #expect((0..<10).map { _ in loop.random.next() } == (0..<10).map { _ in again.random.next() })
   }
 
-  // MARK: - Work from elsewhere
+  // MARK: - Other threads
 
   @Test func workFromManyThreadsAllRunsInTheOrderOfEachThread() throws {
     try loop.start()

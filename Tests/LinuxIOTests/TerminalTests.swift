@@ -140,7 +140,7 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// These names next to the path are ones that easim could mistake for its own.
+  /// easim could mistake these names next to the path for its own.
   @Test func noFileBesideThePathIsTouched() throws {
     let names = ["line.\(getpid())", "line.lock", "line.tmp"]
     for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }

@@ -215,7 +215,7 @@ class Driver:
             self._resting.clear()
             if monotonic() - self._last_call < self.MOMENT and not self._guests:
                 continue
-            # This thread does not block until a call ends, because waking up at that moment would delay the next call.
+            # This thread does not block until a call ends: waking up at that moment would delay the next call.
             if self._turn.acquire(blocking=False):
                 self._runner = thread
                 try:

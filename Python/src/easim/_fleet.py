@@ -93,7 +93,7 @@ def workers_of(executor: Executor) -> int:
     known = getattr(executor, "_max_workers", None)
     if isinstance(known, int) and known > 0:
         return known
-    # Dask's executor gives access to its client.
+    # Dask's executor has a client that knows the number of threads.
     threads = getattr(getattr(executor, "_client", None), "nthreads", None)
     if callable(threads):
         try:

@@ -71,7 +71,7 @@ import Testing
 
   @Test func aWrongLengthDeepInsideIsFoundWhereItStands() {
     var damaged = Sample.current.certificate
-    // The test damages the serial number, whose tag is byte 58 and whose length is byte 59.
+    // The test corrupts the length of the serial number, whose tag is at byte 58 and whose length is at byte 59.
     #expect(Array(damaged[58..<60]) == [0x02, 0x10])
     damaged[59] = 0xFF
     #expect(

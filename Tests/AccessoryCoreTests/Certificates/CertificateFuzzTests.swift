@@ -4,8 +4,7 @@ import Testing
 
 @testable import Certificates
 
-/// Certificates come from an untrusted peer, so whatever their bytes are, they must not cause a crash, a hang or a
-/// leak.
+/// Certificates come from an untrusted peer, so no input may cause a crash, a hang or a leak.
 @Suite struct CertificateFuzzTests {
   static func mutated(_ original: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = original
@@ -83,7 +82,7 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value contains all of the following values, and its length is correct.
+    // Each value contains all the following ones, and its length is correct.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
@@ -107,7 +106,7 @@ import Testing
     }
   }
 
-  /// Runs every code path that obtains an object from libcrypto `rounds` times, always in the same way.
+  /// Runs every code path that obtains an object from libcrypto, `rounds` times in exactly the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

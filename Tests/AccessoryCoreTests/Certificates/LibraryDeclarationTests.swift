@@ -3,7 +3,8 @@ import Testing
 
 @testable import Certificates
 
-/// easim declares libcrypto's functions itself. These tests compare the declarations with libcrypto's headers.
+/// easim has its own declarations of libcrypto's functions. These tests compare easim's declarations with libcrypto's
+/// headers.
 @Suite struct LibraryDeclarationTests {
   @Test func constantsAreThoseOfTheHeaders() {
     let pairs: [(ours: Int32, header: Int32)] = [

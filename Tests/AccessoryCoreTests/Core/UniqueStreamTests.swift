@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// While a sender still uses a stretch of bytes, a notification may make it send more.
+  /// A notification may make a sender send more while it is still using its first stretch of bytes.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

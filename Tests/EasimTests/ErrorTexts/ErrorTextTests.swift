@@ -8,7 +8,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Compares what easim reports about wrong files, options and command lines with the committed texts in `Golden`.
+/// Compares what easim reports about invalid files, options and command lines with the committed texts in `Golden`.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites the committed texts; the diff then shows what has
 /// changed.

@@ -4,8 +4,8 @@ import TestSupport
 /// A program that a test runs as a user would: the test starts it, reads its output line by line, interrupts it, and
 /// waits for it to end.
 ///
-/// There are no waits for a fixed time: every wait is for a line of output or for the program's end. If a wait exceeds
-/// a time limit, the test fails and shows all output. The program is killed when this object is released.
+/// Tests never wait for a fixed time, only for a line of output or for the program's end. If a wait exceeds a time
+/// limit, the test fails and shows all output. The program is killed when this object is released.
 ///
 /// ```swift
 /// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
@@ -27,7 +27,7 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// How long a wait may last before it counts as hung; generous, because sanitizers and busy machines are slow.
+  /// The time after which a wait counts as hung; generous, because sanitizers and busy machines are slow.
   static let hangLimit = 60_000
 
   private let command: String
@@ -129,7 +129,7 @@ final class Program {
   }
 }
 
-/// The error if a program did not do what the test waited for; it contains the program's output.
+/// The error for a program that did not do what the test waited for; it contains the program's output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }

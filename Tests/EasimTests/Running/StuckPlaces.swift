@@ -4,7 +4,8 @@ import TestSupport
 
 /// A full pipe that blocks the next write until the test reads from it.
 ///
-/// The pipe is a FIFO, because a FIFO can be opened without a moment at which another test's program could inherit it.
+/// The pipe is a FIFO, because opening a FIFO with O_CLOEXEC leaves no moment in which another test's program could
+/// inherit it.
 final class FullPipe {
   private(set) var writingEnd: Int32
   private let readingEnd: Int32

@@ -61,7 +61,7 @@ final class TypedShell {
     return try Self.read(place.bytes("notes") ?? [], bash)
   }
 
-  /// Reads the recorded commands: for each of them a count, then that many words, all followed by a zero byte.
+  /// Reads the recorded commands: a count for each, then that many words; every item ends with a zero byte.
   private static func read(_ notes: [UInt8], _ bash: Program.Remains) throws -> [[String]] {
     var words = notes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
       .map { String(decoding: $0, as: UTF8.self) }[...]

@@ -9,7 +9,7 @@ enum SoakBytes {
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// Returns a session's bytes, starting at a position; at most `longest` bytes.
+  /// Returns up to `longest` of a session's bytes, starting at a position.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)

@@ -60,7 +60,7 @@ final class MockBlueZ {
     services = []
   }
 
-  // MARK: What a test changes
+  // MARK: Test control
 
   func path(_ adapter: String, _ address: String) -> String {
     "/org/bluez/\(adapter)/dev_" + address.split(separator: ":").joined(separator: "_")

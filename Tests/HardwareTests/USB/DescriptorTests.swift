@@ -119,7 +119,7 @@ import Testing
     #expect(addresses.allSatisfy { $0 & 0x0F <= 15 })
   }
 
-  // MARK: Devices that are not easim's
+  // MARK: Foreign devices
 
   static func interface(
     _ number: UInt8, _ kind: [UInt8], alternate: UInt8 = 0, _ endpoints: [(UInt8, UInt8, UInt8)] = []

@@ -234,7 +234,7 @@ import Testing
     client.send(USBIPBytes.submit(200, incoming: true, endpoint: 1, length: 4))
     try rig.pass(.seconds(100))
     #expect(rig.cables.count == 1 && rig.cables[0].end == nil)
-    // This answers the client's read; the client then stays silent while it processes the result.
+    // The accessory answers the client's read; the client then stays silent while it processes the result.
     #expect(rig.cables[0].send([1]) == 1)
     try rig.pass(.seconds(100))
     #expect(rig.cables[0].end == nil)

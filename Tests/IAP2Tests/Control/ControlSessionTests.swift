@@ -52,7 +52,7 @@ import Testing
     #expect(end.told() == [.message(ControlMessage(MessageID(rawValue: 0x4155), body: body))])
   }
 
-  // MARK: Bytes that begin no message
+  // MARK: Stray bytes
 
   @Test func bytesThatBeginNoMessageAreShownAndSteppedOver() {
     var end = OneEnd.accessory()
@@ -112,7 +112,7 @@ import Testing
     #expect(end.told() == [message(0x4155)])
   }
 
-  // MARK: Messages that cannot be read
+  // MARK: Unreadable messages
 
   @Test func aMessageWhoseParametersCannotBeReadIsShownAndTheLinkGoesOn() {
     var end = OneEnd.accessory()

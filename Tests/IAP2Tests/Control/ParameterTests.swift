@@ -94,7 +94,7 @@ import Testing
     #expect(try read("") == [])
   }
 
-  // MARK: What cannot be read
+  // MARK: Unreadable values
 
   @Test func lengthsThatLieAreShown() {
     #expect(problem("000500") == "a parameter needs 4 bytes but has 3, at byte 0: 00 05 00")
@@ -149,7 +149,7 @@ import Testing
         == "parameter 1 is not UTF-8, at byte 8: ff 61 00")
   }
 
-  /// Only one level is read at a time, so deeply nested groups cost no more than their bytes.
+  /// Groups are parsed one level at a time, so deep nesting costs no more than the bytes themselves.
   @Test func groupsNestedWithoutEndAreNoMatter() throws {
     var body: [UInt8] = []
     for _ in 0..<10_000 { body = [UInt8((body.count + 4) >> 8), UInt8((body.count + 4) & 255), 0, 0x0A] + body }

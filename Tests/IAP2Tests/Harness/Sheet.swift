@@ -2,7 +2,7 @@ import IAP2
 
 /// Packets and messages assembled byte by byte, without the code under test.
 ///
-/// These tests use hex text throughout, so that a failure shows bytes in the form in which the test has them.
+/// These tests use hex text throughout, so that a failure shows bytes in the same form as the test.
 enum Sheet {
   static let detection = "ff550200ee10"
   static let syn: UInt8 = 0x80

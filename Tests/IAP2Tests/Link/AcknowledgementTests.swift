@@ -98,7 +98,7 @@ import Testing
 
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
-    // The three sequence numbers are the last one sent, the next unsent one, and one that makes no sense.
+    // The three sequence numbers are the last one sent, the next unsent one, and a meaningless one.
     #expect(end.receives(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
     #expect(end.receives(data(0x41)) == [bare(0x41)])
   }

@@ -102,8 +102,8 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // A packet received within the timeout shows that the peer is alive, so only timeouts without one count towards
-    // giving up.
+    // A packet received within the timeout shows that the peer is alive, so only timeouts without such a packet count
+    // towards giving up.
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])

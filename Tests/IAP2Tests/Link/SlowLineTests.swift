@@ -21,7 +21,7 @@ import Testing
 
   @Test func aTimeoutThatIsLongLeavesRoomForMore() {
     var end = device(lineRate: 7_500)
-    // The limit of 37,500 bytes allows four packets of a quarter of that size.
+    // The limit of 37,500 bytes allows four packets of 9,375 bytes.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Sequence numbers wrap every 256 packets, which must have no effect.
+/// Sequence numbers wrap every 256 packets, which must not affect the window.
 @Suite struct WindowPlaceTests {
   /// Covers every distance between two numbers near the wrap-around.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])

@@ -81,7 +81,7 @@ import Testing
       $0.fallbackParameters = nil
     }
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
-    // Three packets lead to an acknowledgement, so this is an ordinary link.
+    // Three packets trigger an acknowledgement, so this is an ordinary link.
     let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
     #expect(end.receives(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
   }

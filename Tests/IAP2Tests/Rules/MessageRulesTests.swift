@@ -91,7 +91,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// A loop that was delayed does not make up for every repetition that it missed.
+  /// A delayed loop sends only one of the repetitions that it missed.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10

@@ -165,7 +165,7 @@ import Testing
     #expect(end.reads(1) == [0x62])
   }
 
-  // MARK: Requests that make no sense
+  // MARK: Invalid requests
 
   @Test func askingForAnOpenSessionIsTold() {
     var end = OneEnd.accessory()

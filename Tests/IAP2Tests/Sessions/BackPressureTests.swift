@@ -5,8 +5,8 @@ import Testing
 /// ends only that session.
 @Suite struct BackPressureTests {
   /// Returns an accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number
-  /// 43 (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's
-  /// patience.
+  /// 43 (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the time after
+  /// which the device gives up.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound
@@ -248,7 +248,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// A session that is requested but neither accepted nor refused must not fill up the memory either.
+  /// A session that is requested but neither accepted nor refused must not exhaust memory either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))

@@ -58,7 +58,7 @@ import Testing
     #expect(rig.atRight.bytes.count == rate * 10)
     let seconds = try #require(rig.arrivals.last)
     #expect((9.9...10.1).contains(seconds))
-    // Half of the bytes arrive by the middle of the time, instead of all of them at the end.
+    // Half of the bytes arrive in the first half of the time, instead of all of them at the end.
     let half = zip(rig.arrivals, rig.atRight.receptions).filter { $0.0 <= seconds / 2 }.map(\.1).reduce(0, +)
     #expect(abs(half - rate * 5) < rate / 10)
   }
@@ -77,7 +77,7 @@ import Testing
     writer.write()
     try rig.loop.advance(by: .milliseconds(1_990))
     #expect((1_900...2_000).contains(rig.atRight.bytes.count))
-    // Bytes that are already on the line are still delayed; later bytes are not.
+    // Bytes already on the line are still delayed; later bytes are not.
     try rig.loop.advance(by: .seconds(5))
     #expect(rig.atRight.bytes.count == 50_000)
   }
@@ -144,7 +144,8 @@ import Testing
       sent += rig.right.send([UInt8](repeating: 1, count: 100))
       try rig.loop.advance(by: .milliseconds(1))
     }
-    // The limit is what the stall holds, plus one reception that could not be refused, plus what the cable holds.
+    // The limit is the capacity of the stall, plus one reception that could not be refused, plus the capacity of the
+    // cable.
     #expect(sent <= 100 + 1_000 + 1_000)
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.bytes.count == sent)

@@ -41,7 +41,7 @@ import Testing
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       if field.isRequired { continue }
-      // A default that is written out is read as the same value.
+      // A default that is given explicitly yields the same value.
       let standard = try #require(field.standard)
       #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }

@@ -179,7 +179,7 @@ import Testing
       rig.left.send((0..<8).flatMap { FaultRig.packet(UInt8($0)) })
       try rig.loop.advance(by: .milliseconds(1))
       let sequences = FaultRig.read(rig.atRight.bytes).sequences
-      // Only a seed that selects exactly one packet, early enough for three to follow, is used.
+      // The test uses only seeds that select exactly one packet, with at least three packets after it.
       guard rig.count().hits == 1, sequences.count == 8 else { continue }
       let late = try #require((0..<8).first { sequences[$0] != $0 })
       var expected = Array(UInt8(0)..<8)

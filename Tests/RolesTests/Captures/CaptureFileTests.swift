@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func channelsThatCarrySomethingElseAreNotTakenForRFCOMM() throws {
-    // The channels are requested for a service other than RFCOMM, and no answer refuses the requests.
+    // The channels are requested for a service other than RFCOMM, and no request is refused.
     let request = Fixture.l2cap(1, [2, 9, 4, 0, 0x17, 0, 0x40, 0])
     let answer = Fixture.l2cap(1, [3, 9, 8, 0, 0x41, 0, 0x40, 0, 0, 0, 0, 0])
     var frames = [(isReceived: false, bytes: Fixture.acl(42, isReceived: false, request)[0])]

@@ -1,6 +1,6 @@
 import IAP2
 
-/// What other programs record from USB and Bluetooth while the exchange of ``RedactionTests`` takes place.
+/// The exchange of ``RedactionTests``, as other programs would record it on USB and Bluetooth.
 extension RedactionTests {
   /// Returns a USB bus with the accessory's transfers, a keyboard, and descriptors that name the accessory.
   static func usbFrames(_ exchange: Exchange) -> [[UInt8]] {

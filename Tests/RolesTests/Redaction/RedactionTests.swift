@@ -25,7 +25,7 @@ import Testing
 
   // MARK: The exchange
 
-  /// What both sides sent, packet by packet, with messages that are split, repeated, out of order and damaged.
+  /// The packets that both sides sent, with messages that are split, repeated, out of order and damaged.
   struct Exchange {
     var packets: [(end: Cable.End, bytes: [UInt8])] = []
     private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  /// Returns a capture whose records cut packets anywhere, with comments that name the accessory.
+  /// Returns a capture whose records split packets at arbitrary places, with comments that name the accessory.
   private static func pcapng(_ exchange: Exchange) -> [UInt8] {
     var writer = PcapngWriter(program: "test")
     var file = writer.begin(comments: ["recorded from Anna's phone"])

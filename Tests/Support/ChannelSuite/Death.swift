@@ -18,7 +18,7 @@ public protocol RemoteEnd: AnyObject {
   func dispose()
 }
 
-/// The state of a channel at the moment when its peer dies.
+/// The state of a channel when its peer dies.
 public struct Situation: Sendable, CustomStringConvertible {
   enum Use: String {
     case reading, paused

@@ -98,7 +98,7 @@ final class USBRig {
   ///
   /// A gadget notices a program once the program has read the gadget's probes. When a device is opened, reading stops
   /// once the accessory has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would
-  /// continue to read. Here, many checks begin with a channel that has not been started and reads nothing, so the
+  /// continue reading. Here, many checks begin with a channel that has not been started and reads nothing, so the
   /// device is opened again until the accessory notices in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {

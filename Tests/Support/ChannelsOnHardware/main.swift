@@ -1,7 +1,7 @@
 // Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane. The checks are the same as in
 // `swift test`. One end is the host (libusb, or an RFCOMM socket), and the other is a simulated accessory.
 //
-//   ChannelsOnHardware usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
+//   ChannelsOnHardware usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: a part of the checks' names
 //   ChannelsOnHardware gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
 //   ChannelsOnHardware bluetooth channels|deaths [WORD…] needs BlueZ, and hci0 paired with hci1
 
@@ -35,7 +35,7 @@ guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
 }
-/// Ends a check that hangs where its loop's limits do not apply, for example in a blocking call.
+/// Ends a check that hangs where its loop's time limits do not apply, for example in a blocking call.
 enum Watchdog {
   /// More time than a check and its cleanup may take.
   static let limit: UInt32 = 120
@@ -52,7 +52,7 @@ enum Watchdog {
   }
 }
 
-/// A guest's time is limited, and failures by timeout take long.
+/// A guest's time is limited, and failures by timeout use up much of it.
 let mostFailures = 3
 var (ran, failures) = (0, 0)
 for example in cases where failures < mostFailures && !USBRig.isStuck {

@@ -64,7 +64,7 @@ final class Soaker {
     return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
   }
 
-  /// Ends the hosts before the accessories, as users do who never unplug an accessory in use.
+  /// Ends the hosts before the accessories, like users who never unplug an accessory in use.
   private func leave() {
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }

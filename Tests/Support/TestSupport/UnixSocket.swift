@@ -2,7 +2,8 @@ import Glibc
 
 /// Plain blocking sockets at a path.
 public enum UnixSocket {
-  /// Returns a new socket that `connect` or `bind` was called for; nil, with the reason in `errno`, if that failed.
+  /// Returns a new socket after passing it to `connect` or `bind`; nil, with the reason in `errno`, if that call
+  /// failed.
   public static func make(
     _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ path: String
   ) -> Int32? {

@@ -17,7 +17,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// Every action that names a method in the table of world actions must be that method.
+  /// An action that names a method in the table of world actions must have the same summary as that method.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)

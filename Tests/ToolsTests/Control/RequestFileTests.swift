@@ -5,8 +5,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests files named in requests: only regular files are read; they are read on another thread, while the client's next
-/// requests wait.
+/// Only regular files named in requests are read. They are read on another thread, while the client's next requests
+/// wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 

@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryFormats
 import Testing
 
-/// Events name their accessory, and clients choose which events they get; waits can be cancelled; clocks can be read.
+/// Tests events that name their accessory, subscriptions to events, cancelled waits, and reading clocks.
 @Suite struct WaitAndEventTests {
   private func plugged(_ desk: ControlDesk, count: Int) throws -> DeskClient {
     let client = desk.client()

@@ -24,7 +24,7 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // The text is cut off after every third byte; which third depends on the profile.
+    // The text is cut off at every third byte, starting at an offset that depends on the profile.
     let text = Self.texts[index]
     for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
   }

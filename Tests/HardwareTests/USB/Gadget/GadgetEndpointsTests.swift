@@ -100,7 +100,7 @@ import Testing
     #expect(rig.queue.log == ["read 4 of 512"])
   }
 
-  // MARK: Starting over, and ending
+  // MARK: Restart and end
 
   @Test func aSecondConfigurationEndsTheCableAndDropsWhatWasOfTheFirst() throws {
     try rig.carry()

@@ -93,7 +93,7 @@ import Testing
       """, from: AppTranscript { $0.rules.settlingTime = .seconds(5) })
   }
 
-  // MARK: How long a session lives after the app has released it
+  // MARK: Lifetime of released sessions
 
   /// Plays steps (`+i` opens the input stream, `-i` closes it, `release` releases the session), and returns the step at
   /// which the session ended.

@@ -43,7 +43,7 @@ import Testing
         .ready, "flicker,device,empty=10ms,gap=50ms", "identify 0, authenticate 2, timers 30, leave 30, timers",
         ["0 + 1 []", "10 - 1 []"]
       ),
-      // The device does not repeat a flicker that the accessory plays on the wire.
+      // The device does not repeat a flicker that the accessory performs on the wire.
       (.ready, "flicker,wire", "identify 0, authenticate 2, timers", ["2 + 1 [com.a, com.b]"]),
     ] as [(PublicationMachine.Policy, String?, String, [String])])
   func appsSee(policy: PublicationMachine.Policy, quirk: String?, steps: String, shown: [String]) throws {

@@ -82,7 +82,7 @@ import Testing
     "none: \((1..<depth).reduce(PropertyList.array([])) { list, _ in .array([list]) })"
   }
 
-  /// Closing tags inside comments, processing instructions and document types do not count.
+  /// Closing tags inside comments, processing instructions and document types are ignored.
   @Test(arguments: ["<!--</array>-->", "<?a </array>?>", "<!DOCTYPE </array>"])
   func aHiddenClosingTagDoesNotHideTheDepth(hidden: String) {
     let text = "<plist>" + String(repeating: "<array>\(hidden)", count: 70)
