@@ -13,7 +13,7 @@ func show(_ line: String) {
   fflush(nil)
 }
 
-/// Does the work of EADemo's root view controller.
+/// Stands in for EADemo's root view controller.
 final class Demo: @unchecked Sendable {
   private let wanted: String
   private let payload: Data

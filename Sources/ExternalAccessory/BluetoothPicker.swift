@@ -8,7 +8,7 @@ public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessory
 /// Called after the picker has closed. The error is nil if an accessory was chosen and connected.
 public typealias EABluetoothAccessoryPickerCompletion = ((any Error)?) -> Void
 
-/// Why no accessory was chosen and connected.
+/// An error thrown if no accessory was chosen and connected.
 public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, Sendable {
   /// The underlying error object.
   public let _nsError: NSError
@@ -21,7 +21,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   /// The domain of these errors.
   public static var errorDomain: String { EABluetoothAccessoryPickerErrorDomain }
 
-  /// Why the picker failed.
+  /// The reason for the error.
   public enum Code: Int, _ErrorCodeProtocol, Sendable {
     /// The error type.
     public typealias _ErrorType = EABluetoothAccessoryPickerError

@@ -19,8 +19,8 @@ open class EAAccessory: NSObject {
   private let delegateLock = Lock()
   private weak var delegateObject: (any EAAccessoryDelegate)?
 
-  /// Do not call this initializer: it stops the process, whereas Apple's framework raises an exception. Accessories
-  /// come from ``EAAccessoryManager``.
+  /// Do not call this initializer: it stops the process, whereas Apple's framework raises an exception. Get accessories
+  /// from ``EAAccessoryManager``.
   public override init() {
     fatalError("EAAccessoryInitException: accessories come from EAAccessoryManager.shared().connectedAccessories")
   }
@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this connection, which stays the same after the disconnect.
+  /// The number of this connection, which does not change at the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }
@@ -47,13 +47,13 @@ open class EAAccessory: NSObject {
   open var firmwareRevision: String { published.firmwareRevision }
   /// The hardware revision.
   open var hardwareRevision: String { published.hardwareRevision }
-  /// This string is always empty.
+  /// Always empty.
   @available(iOS, introduced: 9.0, deprecated: 13.0, message: "Not supported")
   open var dockType: String { "" }
   /// The protocols for which the app can open sessions.
   open var protocolStrings: [String] { published.protocols }
 
-  /// The delegate, which is called when the accessory disconnects. The delegate is not retained.
+  /// The delegate, which is notified of the disconnect and is not retained.
   open var delegate: (any EAAccessoryDelegate)? {
     get { delegateLock.withLock { delegateObject } }
     set { delegateLock.withLock { delegateObject = newValue } }

@@ -35,7 +35,7 @@ open class EAAccessoryManager: NSObject {
   /// counter.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Undoes one call of ``registerForLocalNotifications()``.
+  /// Undoes one call to ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
   /// The connected accessories that are visible to the app. The list can change at any time.

@@ -58,8 +58,8 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The stream of bytes from the accessory. The property always returns the same stream, which the app must open.
+  /// The stream of bytes from the accessory; always the same object, which the app must open.
   open var inputStream: InputStream? { input }
-  /// The stream of bytes to the accessory. The property always returns the same stream, which the app must open.
+  /// The stream of bytes to the accessory; always the same object, which the app must open.
   open var outputStream: OutputStream? { output }
 }

@@ -8,7 +8,7 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// Returns the notifications with this name posted from now on; if `object` is given, only those that it posts.
+  /// Returns the notifications with this name posted from now on, or only those posted by `object` if it is given.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }

@@ -12,7 +12,7 @@ public import ExternalAccessory
 /// Use one task to read and one to write: with several readers or writers, the order of bytes is undefined. Bytes are
 /// read from the accessory only when the app asks for them, so a busy app slows the accessory down.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
-  /// Why a connection could not be opened or used.
+  /// The reason that a connection could not be opened or used.
   public enum Failure: Error, Equatable {
     /// `EASession` returned nil.
     case noSession
@@ -55,7 +55,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     writable.open()
   }
 
-  /// The bytes that arrive from the accessory until the session ends.
+  /// The bytes from the accessory, until the session ends.
   public var bytes: Bytes { Bytes(connection: self) }
 
   /// The bytes from an accessory, in chunks as they arrive.

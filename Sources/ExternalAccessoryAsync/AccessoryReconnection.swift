@@ -42,7 +42,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
   ///   - serialNumber: the accessory to look for, as stored from an earlier connection; nil for the first accessory
   ///     found.
   ///   - interval: the time between two attempts.
-  ///   - attempts: the number of failed attempts in a row after which the sequence ends.
+  ///   - attempts: the number of consecutive failed attempts after which the sequence ends.
   ///   - clock: the clock that measures `interval`.
   public init(
     for protocolString: String, serialNumber: String? = nil, interval: Duration = .seconds(3), attempts: Int = 10,
@@ -84,10 +84,9 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
       self.watch = watch
     }
 
-    /// Closes the last connection and opens the next. Before the first session, the sequence looks for an accessory
-    /// once, and then waits indefinitely.
+    /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
     public mutating func next() async -> AccessoryConnection? {
-      // Before the first session, the sequence looks for an accessory once, and then waits without a limit.
+      // Before the first session, the sequence looks for an accessory once, and then waits indefinitely.
       var isSearching = previous != nil
       var reason: Watch.Reason? = previous == nil ? .arrival : nil
       var failures = 0

@@ -52,7 +52,7 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
 public typealias UnconfiguredExternalAccessory = EAWiFiUnconfiguredAccessory
 
 extension EAWiFiUnconfiguredAccessory {
-  /// Why a configuration failed.
+  /// The reason that a configuration failed.
   public enum ConfigurationError: Error, Equatable {
     /// The user cancelled the configuration.
     case cancelled

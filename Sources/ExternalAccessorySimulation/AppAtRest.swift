@@ -113,8 +113,8 @@ enum AppAtRest {
   }
 }
 
-/// When the system will call the app, in seconds of `systemUptime`, because of `asyncAfter`, `Task.sleep`, dispatch
-/// timers, or timers on run loops that the world does not control.
+/// The times, in seconds of `systemUptime`, at which the system will call the app because of `asyncAfter`,
+/// `Task.sleep`, dispatch timers, or timers on run loops that the world does not control.
 final class Alarms: Sendable {
   static let shared = Alarms()
 

@@ -15,7 +15,7 @@ extension SimulatedWorld {
   /// An action that ``playScenario(asking:)`` asks the app to perform.
   public typealias Wish = AppAction
 
-  /// How long the scenario of ``Settings/init(scenario:)`` takes.
+  /// The duration of the scenario of ``Settings/init(scenario:)``.
   public var scenarioLength: Duration { settings.scenario?.length ?? .zero }
 
   /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and everything that

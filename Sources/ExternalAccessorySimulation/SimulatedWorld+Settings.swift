@@ -23,7 +23,7 @@ extension SimulatedWorld {
     public typealias LossEvent = FrameworkSettings.LossEvent
     /// The result of a write when there is no space.
     public typealias FullWrite = FrameworkSettings.FullWrite
-    /// Which comes first after a choice in the Bluetooth picker: the connect notification or the completion call.
+    /// The order of the connect notification and the completion call after a choice in the Bluetooth picker.
     public typealias PickerOrder = FrameworkSettings.PickerOrder
     /// The order of the result and the state change at the end of a Wi-Fi configuration.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
@@ -35,12 +35,12 @@ extension SimulatedWorld {
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
     /// Whether the app's timers on the main run loop fire in virtual time. If false, these timers fire in real time
-    /// while the main run loop runs, which it never does under Swift Testing.
+    /// while the main run loop runs; under Swift Testing, it never does.
     public var firesTimers = true
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
-    /// How long, in real time, a wait in virtual time continues while nothing happens in the world but the app's
-    /// threads or tasks may still be working. The wait never continues beyond its own limit.
+    /// The real time for which a wait in virtual time continues while nothing happens in the world but the app's
+    /// threads or tasks may still be working. A wait never exceeds its own limit.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. Nil means no Info.plist; the app then sees all accessories.
     public var declaredProtocols: [String]?

@@ -5,11 +5,11 @@ import Foundation
 /// Time in the world. Each method has an async and a synchronous form. On the main thread, the synchronous form runs
 /// the main run loop; on other threads, it waits for the main queue.
 extension SimulatedWorld {
-  /// How long, in seconds of real time, to wait for the app's run loops to deliver events.
+  /// The seconds of real time to wait for the app's run loops to deliver events.
   private static let deliveryTimeout = 0.25
-  /// How long, in seconds of real time, to wait for the app's tasks and threads to read bytes.
+  /// The seconds of real time to wait for the app's tasks and threads to read bytes.
   private static let readingTimeout = 1.0
-  /// How long one call waits for the app to read bytes in total, in seconds of real time.
+  /// The total seconds of real time that one call waits for the app to read bytes.
   private static let readingLimit = 30.0
   /// The interval in seconds between checks of whether the app is at rest, and how many consecutive checks must agree.
   private static let timeBetweenLooks = 0.01
@@ -69,14 +69,14 @@ extension SimulatedWorld {
 
   private struct Wait {
     let end: Instant
-    /// How long, in seconds of real time, the wait continues while nothing happens.
+    /// The seconds of real time for which the wait continues while nothing happens.
     let patience: TimeInterval
     var idleSince = Date()
-    /// When the wait first found that nothing was scheduled within the limit.
+    /// The time when the wait first found nothing scheduled within the limit.
     var overSince: Date?
-    /// When the world last became idle, although the app may still be acting in real time.
+    /// The time when the world last became idle; the app may still be acting in real time.
     var standsSince: Date?
-    /// When the wait last checked whether the app is at rest, and how many consecutive checks found it at rest.
+    /// The time of the last check, and the number of consecutive checks that found the app at rest.
     var looked = Date.distantPast
     var rests = 0
   }
@@ -115,7 +115,7 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// Returns true if nothing can happen any more, or nothing has happened for too long.
+  /// Returns true if nothing more can happen, or nothing has happened for too long.
   private func isOver(_ wait: inout Wait) -> Bool {
     let now = Date()
     let left = wait.patience - now.timeIntervalSince(wait.idleSince)

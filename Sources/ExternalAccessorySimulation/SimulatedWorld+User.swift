@@ -41,7 +41,7 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld {
-  /// What the user does in the Bluetooth picker.
+  /// The user's action in the Bluetooth picker.
   public enum PickerAnswer: Sendable {
     case choose(String)
     case cancel
@@ -124,13 +124,12 @@ extension SimulatedWorld {
 /// from `NotificationCenter`: otherwise the old observers receive the new app's notifications, which cannot happen with
 /// real processes.
 extension SimulatedWorld {
-  /// What happens to the sessions of an app whose process ends.
+  /// What happens to an app's sessions when its process ends.
   public enum SessionsOfEndedApp: Sendable {
     /// The device closes the sessions, and the accessory is notified.
     case closed
-    /// The device keeps the sessions open, as some systems have been observed to do, so the accessory cannot tell that
-    /// the app has ended. The next app to be launched sees these sessions as another app's, so `AppRules.otherApps`
-    /// applies.
+    /// The device keeps the sessions open, as some real systems do, so the accessory cannot tell that the app has
+    /// ended. The next app to be launched sees these sessions as another app's, so `AppRules.otherApps` applies.
     case left
   }
 
@@ -141,7 +140,7 @@ extension SimulatedWorld {
     endProcess("was killed", sessions)
   }
 
-  /// Ends the app as a crash would. Bytes that the app wrote and that have not left the device yet are lost.
+  /// Ends the app as a crash would. Bytes that the app wrote but the device has not yet sent are lost.
   public func crashApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: true) }
     endProcess("crashed", sessions)

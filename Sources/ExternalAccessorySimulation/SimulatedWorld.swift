@@ -38,7 +38,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   private var accessories: [WorldAccessory] = []
   /// Other apps on the device. Use this list only on the world's loop.
   var others: [AppView] = []
-  /// What `Bundle.main` declared before the world changed it.
+  /// The declarations in `Bundle.main` before the world changed them.
   private var bundleBefore: BundleDeclarations?
   /// The scenario that is being played. Use this property only on the loop.
   var timeline: ScenarioTimeline?
@@ -48,7 +48,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   private let timers: MainLoopTimers?
   /// The app's tasks that sleep on the world's clock.
   let sleepers: Sleepers
-  /// How long, in seconds of real time, calls have waited for the app while the world stood still.
+  /// The seconds of real time that calls have waited for the app while the world stood still.
   let stoodStill = Locked(0.0)
   /// Whether `withSimulatedWorld` adds the timeline to every issue of the test.
   var addsReportToIssues = false
@@ -144,7 +144,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The world's time as a clock, for apps that accept one.
   public var clock: WorldClock { WorldClock(realm, sleepers) }
 
-  /// How many tasks are sleeping on ``clock``.
+  /// The number of tasks sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
   /// A sentence that states how long the world stood still while the app acted in real time; nil if it never did.
@@ -155,10 +155,10 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
-  /// How many lines of the timeline and of the transcript have been shown with failures.
+  /// The number of lines of the timeline and of the transcript that have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// Sets how many lines are shown now; returns how many were shown before.
+  /// Sets the number of lines shown, and returns the previous one.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }
@@ -225,8 +225,8 @@ public final class SimulatedWorld: @unchecked Sendable {
     events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
   }
 
-  /// What the app did wrong, one explanation for each misuse, such as unregistering too many times, or releasing a
-  /// session while a stream is open. A test can require that this list is empty.
+  /// An explanation of each misuse by the app, such as unregistering too many times, or releasing a session while a
+  /// stream is open. A test can require that this list is empty.
   public var misuses: [String] { realm.misuses }
 
   /// One sentence for each session that is still open.

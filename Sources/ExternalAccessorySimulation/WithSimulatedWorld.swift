@@ -42,10 +42,10 @@ struct NestedWorldError: Error, CustomStringConvertible {
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
 }
 
-/// Runs a test's body in such a way that failures are reported here, where the timeline can be added to them.
+/// Runs a test's body so that failures are reported here, where the timeline can be added.
 ///
-/// The task that creates this object also runs the body, on the actor that the body was written for. The class is
-/// `@unchecked Sendable`, because the test library's closure keeps the compiler from seeing that one task does both.
+/// The task that creates this object also runs the body, on the body's actor. The class is `@unchecked Sendable`,
+/// because the test library's closure keeps the compiler from seeing that one task does both.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
@@ -114,7 +114,7 @@ extension SimulatedWorld {
   /// The maximum number of lines that a report shows from the end of the timeline, and from the end of the transcript.
   private static let lineLimit = 500
 
-  /// The part of the report that has not been shown yet.
+  /// The part of the report not yet shown.
   package var newReport: String {
     let (events, lines) = (events.map(\.json), transcript)
     let shown = beginShowing(events.count, lines.count)

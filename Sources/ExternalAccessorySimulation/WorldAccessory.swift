@@ -98,7 +98,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Searches for bytes in everything that the accessory has received, regardless of the accessory's behavior.
   ///
   /// - Parameters:
-  ///   - times: how many times the bytes must have been received; nil means at least once.
+  ///   - times: the number of times that the bytes must have been received; nil means at least once.
   ///   - protocolName: the protocol whose sessions are searched; nil means all sessions.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     precondition(!wanted.isEmpty, "nothing is always received: give some bytes")
@@ -177,7 +177,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// All bytes that the accessory has read in this session.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app. Bytes for which there is no room now are sent as soon as there is room.
+  /// Sends bytes to the app. Bytes that do not fit now are sent as soon as there is room.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes

@@ -99,7 +99,7 @@ final class Sleepers: @unchecked Sendable {
 
   /// Counts tasks that were woken but have not gone back to sleep.
   private struct Woken {
-    /// The number of woken tasks whose call of `sleep` has not returned yet.
+    /// The number of woken tasks whose call to `sleep` has not returned yet.
     var resuming = 0
     /// The number of woken tasks that have not gone back to sleep yet.
     var awake = 0
@@ -113,7 +113,7 @@ final class Sleepers: @unchecked Sendable {
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
   /// Returns whether to keep waiting for a woken task, because the task has not continued yet, or may soon go back to
-  /// sleep. `seconds` is how long the caller has waited.
+  /// sleep. `seconds` is the time that the caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }

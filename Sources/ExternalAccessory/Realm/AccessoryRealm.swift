@@ -7,8 +7,8 @@ import Foundation
 /// API.
 ///
 /// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
-/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` retains the
-/// realm that it came from, so that an accessory that outlives its world can report that it is disconnected.
+/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` retains its
+/// realm, so that an accessory that outlives its world can report that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -54,9 +54,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. Used only on the event loop.
   private var objects: [Int: EAAccessory] = [:]
-  /// The pipes of sessions that have not ended. The table is used only on the loop.
+  /// The pipes of sessions that have not ended. Used only on the event loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Accessories that were chosen in a picker but have not connected yet. The list is used only on the loop.
+  /// Accessories that were chosen in a picker but have not connected yet. Used only on the event loop.
   var choices: [Choice] = []
   private let noted = Locked(BoundedLog())
   /// Misuses recorded by app views that no longer exist. Used only on the event loop.
@@ -72,7 +72,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
-  /// Connects the realm to a device as an app with these settings. Called on the event loop.
+  /// Connects the realm to a device on behalf of an app with these settings. Called on the event loop.
   package func look(at device: Device, as app: AppSettings) {
     precondition(appView == nil, "a realm uses one device for its whole life")
     var app = app
@@ -111,7 +111,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
-  /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used only on the event loop.
+  /// The accessories visible to the app; empty before ``look(at:as:)`` and after ``end()``. Used only on the event
+  /// loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
   /// Disconnects the realm from the device. The app view and the realm retain each other until they are disconnected.
@@ -202,7 +203,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// The maximum number of misuses that are printed; tests can read all of them.
+  /// The maximum number of printed misuses; tests can read all of them.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {

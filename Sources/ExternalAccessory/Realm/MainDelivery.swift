@@ -12,7 +12,7 @@ package final class MainDelivery: @unchecked Sendable {
   private var isBusy = false
   private var nudges = 0
 
-  /// Queues work. This function may be called from any thread.
+  /// Queues work; can be called from any thread.
   package func add(_ work: @escaping () -> Void) {
     lock.withLock { waiting.append(work) }
     OperationQueue.main.addOperation { self.runNext() }
@@ -38,7 +38,7 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
-  /// How long the main run loop may take to do the work before the main queue checks whether the loop is still running.
+  /// The time that the main run loop has for the work before the main queue checks whether the loop is still running.
   private static let patience = DispatchTimeInterval.milliseconds(20)
 
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {

@@ -86,12 +86,10 @@ final class StreamPort: @unchecked Sendable {
     return value
   }
 
-  // MARK: State changes
+  // MARK: State changes, as in ``StreamState``
 
-  /// Opens the stream. Returns true if the stream had not been opened before.
   func open() -> Bool { change { $0.open() } }
 
-  /// Closes the stream. Returns true if the stream had not been closed before.
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state.close() else { return (false, []) }
@@ -104,17 +102,12 @@ final class StreamPort: @unchecked Sendable {
     return isFirst
   }
 
-  /// Records that bytes have arrived, or that there is room for writing again.
   func becomeReady() { change { $0.becomeReady() } }
 
-  /// Records that the app has read or written; `isReady` is true if bytes or room remain.
   func wasUsed(isReady: Bool) { change { $0.wasUsed(isReady: isReady) } }
 
-  /// Records that no more bytes will arrive.
   func end() { change { $0.end() } }
 
-  /// Records that the stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status
-  /// shows the failure.
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
   /// Handles the release of the stream object.

@@ -46,8 +46,8 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// Why reads or writes fail. The error can be set before the delegate is notified of the ending, because a write
-  /// fails as soon as the accessory is gone.
+  /// The error of failing reads and writes. It may be set before the delegate is notified, because a write fails as
+  /// soon as the accessory is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
@@ -135,7 +135,7 @@ struct StreamState {
 
 /// Detects streams whose run loops have never handled an event, and records when the first event began to wait.
 struct LoopWatch {
-  /// How many seconds a thread has to start its run loop after scheduling a stream in it.
+  /// The seconds that a thread has to start its run loop after scheduling a stream in it.
   static let patience = 2.0
 
   private(set) var since: Date?

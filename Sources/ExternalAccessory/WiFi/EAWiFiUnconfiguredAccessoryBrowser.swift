@@ -1,7 +1,7 @@
 internal import AccessoryCore
 import Foundation
 
-/// What an unconfigured accessory supports.
+/// The features that an unconfigured accessory supports.
 public struct EAWiFiUnconfiguredAccessoryProperties: OptionSet, Sendable {
   /// The raw value.
   public let rawValue: UInt
@@ -46,7 +46,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   open var ssid: String { texts.ssid }
   /// The MAC address.
   open var macAddress: String { texts.macAddress }
-  /// What the accessory supports.
+  /// The features that the accessory supports.
   open var properties: EAWiFiUnconfiguredAccessoryProperties { bits }
 }
 
