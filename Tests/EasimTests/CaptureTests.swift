@@ -71,7 +71,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let decoded = try Program.run("decode", place.file("a.pcapng"))
     #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
-    // Only the last block may be cut off.
+    // Only the last block may be truncated.
     #expect(decoded.outLines.filter { $0.hasPrefix("byte ") }.count <= 1)
   }
 

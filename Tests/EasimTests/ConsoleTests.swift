@@ -15,7 +15,7 @@ import Testing
     try Program(path: "/bin/sh", ["-c", command])
   }
 
-  /// Connection IDs differ from run to run.
+  /// Returns the lines without connection IDs, which differ from run to run.
   private func lines(_ remains: Program.Remains) -> [String] {
     remains.outLines.map { line in
       let words = line.split(separator: " ", omittingEmptySubsequences: false)

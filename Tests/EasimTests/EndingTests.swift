@@ -129,7 +129,7 @@ import Testing
     try accessory.program.line("another device is already connected")
     #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
     #expect(second.err.contains("it closed the cable before the iAP2 link was up"))
-    // The attempts become less and less frequent.
+    // The attempts become less frequent over time.
     #expect((1...12).contains(try EventLines(second.out).events("attach").count))
     first.send(SIGINT)
     #expect(try first.wait().ending == .exit(1))

@@ -156,7 +156,7 @@ import Testing
     let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
     site.wait { !declared.text.isEmpty || declared.isOver }
     #expect(declared.status == "413" || declared.isOver)
-    // The body is sent in chunks, and its length is not announced in advance.
+    // A chunked body does not announce its length.
     let chunk = "100000\r\n" + String(repeating: "x", count: 0x100000) + "\r\n"
     let chunked = try site.visit(
       head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")

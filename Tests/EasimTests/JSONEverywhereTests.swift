@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// A command that does not succeed also prints its result.
+  /// Failing commands also print their results.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",

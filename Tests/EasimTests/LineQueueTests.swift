@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Lines that wait for a reader stay in order, are limited in size, and come with a note about dropped lines.
+/// Tests that lines waiting for a reader stay in order, are limited in size, and are reported if dropped.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)

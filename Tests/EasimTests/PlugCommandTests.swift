@@ -18,7 +18,7 @@ import Testing
     let plug = try Program("plug", server.address, "--timeout", "20s")
     let client = try server.accept()
     client.send(Self.endlessList)
-    // A program that is asked to stop does not wait for the end of the list.
+    // On SIGINT, easim does not wait for the end of the list.
     plug.send(SIGINT)
     repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
@@ -71,7 +71,7 @@ import Testing
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }
 
-  /// The program sends an import request only for a device that it is willing to attach.
+  /// easim requests the import only of a device that it may attach.
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()

@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// This test covers a bug that was fixed: the second burst caused a false alarm, and later bytes were not checked.
+  /// Covers a fixed bug: the second burst caused a false alarm, and later bytes were not checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

@@ -122,7 +122,7 @@ import Testing
     try play(names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } })
   }
 
-  /// The day takes twenty seconds here, and all other times in the scenario are scaled down equally.
+  /// The scenario's day takes twenty seconds here, and all its other times are scaled down equally.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
     throws
   {

@@ -4,7 +4,7 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the stand-ins for the parts of UIKit that apps use, driven by a world.
+/// Tests the UIKit stand-ins, driven by a world.
 @MainActor @Suite struct AppStandInTests {
   /// Records the notifications about the app's state and about accessories, and the state that `UIApplication` reports.
   @MainActor private final class Diary {

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Opens a session whose other end is operated by the test.
+  /// Opens a session whose other end is controlled by the test.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
@@ -122,7 +122,7 @@ import Testing
   }
 
   /// Nothing is read before the app requests it. While a task reads, virtual time stands still, so the accessory does
-  /// not give up even if the task has to wait long for a thread.
+  /// not give up even if the task waits a long time for a thread.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)

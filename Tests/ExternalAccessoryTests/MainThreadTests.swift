@@ -6,7 +6,7 @@ import Testing
 /// Tests N7 as apps see it: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing,
 /// where the main thread has ended. Also tests apps that wait for the main queue.
 @Suite(.waits) struct MainThreadTests {
-  /// A client, as found in the field, that updates its user interface on whatever thread calls it.
+  /// A client, seen in the field, that updates its user interface on whatever thread calls it.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {
     private(set) var seen: [String] = []
     private var observers: [any NSObjectProtocol] = []

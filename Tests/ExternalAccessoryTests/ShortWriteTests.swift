@@ -4,7 +4,7 @@ import Testing
 
 /// Tests a common mistake (T7): a write accepts fewer bytes than requested, and the client ignores the result.
 @Suite struct ShortWriteTests {
-  /// A client that sends each message with one write and ignores the result, as found in the field.
+  /// A client, seen in the field, that sends each message with one write and ignores the result.
   private final class CarelessClient: NSObject, StreamDelegate, @unchecked Sendable {
     static let lineOfWrite = #line + 12
     private var messages: [[UInt8]]

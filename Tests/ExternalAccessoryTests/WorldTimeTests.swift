@@ -7,8 +7,7 @@ import Testing
 /// Tests how the app's time relates to the world's: timers on the main run loop, a clock, and code that continues to
 /// use real time.
 @Suite(.waits) struct WorldTimeTests {
-  /// A client, as found in the field, that uses timers to open its session some time after the accessory connects and
-  /// then to send a heartbeat.
+  /// A client, seen in the field, that uses timers to open its session after a delay and then to send heartbeats.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Checks that each of a peer's mistakes leads to an event that shows the bytes, and that later correct bytes are
+/// Checks that each mistake by a peer causes an event that shows the bytes, and that correct bytes after it are
 /// understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {

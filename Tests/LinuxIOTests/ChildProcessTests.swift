@@ -38,7 +38,7 @@ import Testing
     let witness = Witness()
     let child = try shell("echo out", witness)
     child.pauseOutput()
-    // The loop has not reported the program's end yet, and only the watch for the process can wake the loop.
+    // The loop has not yet reported the program's exit, and only the watch for the process can wake the loop.
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()
@@ -56,7 +56,8 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // The background process must be gone before the program's end is reported, so that no process is left to wait for.
+    // The background process must be gone before the program's exit is reported, so that no process is left to wait
+    // for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Compares system calls that are declared by hand with their headers.
+/// Compares hand-written declarations of system calls with the headers.
 @Suite struct LinuxCallTests {
   @Test func eventsOfEpollLieWhereTheHeaderHasThem() {
     var events = [

@@ -11,7 +11,7 @@ import Testing
   var lock: String { path + ".lock" }
   var address: Address { .unix(path: path) }
 
-  /// Leaves the files of a process that was killed, or that has created its socket but is not listening yet.
+  /// Creates the files of a process that was killed, or that has created its socket but is not listening yet.
   private func leaveSocket() throws {
     close(try #require(UnixSocket.make(bind, path)))
   }

@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests a cable that is unplugged, whether or not the side that keeps the channel is notified.
+/// Tests unplugging a cable, with and without notifying the side that keeps the channel.
 @Suite struct SeverableChannelTests {
   final class Rig {
     let loop = VirtualLoop()

@@ -76,7 +76,7 @@ import Testing
     #expect(throws: TransportError.self) { try Meeting(at: address) }
   }
 
-  /// A label in a host name is limited to 63 letters, so the resolver refuses this name without a query.
+  /// A label in a host name is limited to 63 characters, so the resolver refuses this name without a query.
   @Test func aNameWithoutAnAddressIsReported() throws {
     var remote = TransportOptions()
     remote.allowsRemote = true

@@ -2,7 +2,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// Tests each of the error sentences that all media share.
+/// Tests the error messages that all media share.
 @Suite struct TransportErrorTests {
   static func reasons(_ address: Address) -> [TransportError] {
     [

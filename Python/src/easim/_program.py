@@ -54,8 +54,8 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
-        # This socket carries the bytes of sessions. The server removes the socket when the server ends, no matter how
-        # this process ends.
+        # This socket carries the bytes of sessions. The server removes the socket when it exits, no matter how this
+        # process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
         self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)
@@ -67,7 +67,7 @@ class ServerProcess:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                # Ctrl-C should reach only the tests. The server ends when its input ends.
+                # Ctrl-C should reach only the tests. The server exits when its input ends.
                 start_new_session=True,
             )
         except OSError as error:

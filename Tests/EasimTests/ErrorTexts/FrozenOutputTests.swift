@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Compares what commands print and write with the committed files in `Tests/Golden`: internal changes to easim must
-/// not change this output. Only commands whose output is the same in every run are included.
+/// not change this output. Only commands with reproducible output are included.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the committed files; the diff then shows what has
 /// changed.

@@ -136,7 +136,7 @@ struct ProgramFailure: Error, CustomStringConvertible {
 
 /// One output stream of a program, and the text read from it.
 ///
-/// The pipe is a pair of sockets, because sockets can be created so that no other test's program inherits them.
+/// The pipe is a pair of sockets, which can be created close-on-exec, so that no other test's program inherits them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

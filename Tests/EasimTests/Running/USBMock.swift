@@ -41,7 +41,7 @@ struct USBMock {
       environment: Self.search)
   }
 
-  /// Runs `easim` with this device plugged in, until it ends.
+  /// Runs `easim` to its end with this device plugged in.
   ///
   /// If the device is unplugged between a request and its answer, umockdev's library aborts the program into which it
   /// is loaded. An aborted run proves nothing about easim, so the run is repeated, up to ten times.

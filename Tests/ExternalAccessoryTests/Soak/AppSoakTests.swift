@@ -10,7 +10,7 @@ import Testing
 /// real time and only through the public API. The soak runs in a separate process, so that all descriptors and memory
 /// of that process belong to the soak.
 ///
-/// `EASIM_SOAK_PLUGS` is how many times to plug in: a few by default, more in `.ci/nightly`; easim must pass with
+/// `EASIM_SOAK_PLUGS` is the number of times to plug in: a few by default, more in `.ci/nightly`; easim must pass with
 /// 10,000.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfThePlugs() async throws {
@@ -48,7 +48,7 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most bytes must arrive; otherwise the test would hardly test data transfer.
+    // Most bytes must arrive; otherwise, data transfer would hardly be tested.
     if total.read < total.lost { findings.append("more was lost than read") }
     // One of the first worlds' loops may still have been shutting down when the descriptors were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }

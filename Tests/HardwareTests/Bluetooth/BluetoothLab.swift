@@ -14,7 +14,7 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// How long a test waits before it fails. The limit allows for a heavily loaded machine.
+/// The time after which a waiting test fails; generous, because a machine may be heavily loaded.
 let hangLimit = Duration.seconds(60)
 
 /// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs instead of

@@ -2,8 +2,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Checks that the server waits only a limited time for whatever a client must do next, after which other clients can
-/// use the connection slot and the device.
+/// Checks that the server waits only a limited time for a client's next step, after which other clients can use the
+/// connection slot and the device.
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()
 

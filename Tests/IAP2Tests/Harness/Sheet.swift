@@ -36,7 +36,7 @@ enum Sheet {
     UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
   }
 
-  /// Returns the payload of a SYN; without arguments, what an accessory with default settings offers.
+  /// Returns the payload of a SYN; without arguments, that of an accessory with default settings.
   static func parameters(
     version: Int = 1, window: Int = 32, length: Int = 65_535, timeout: Int = 2_000, hold: Int = 22, repeats: Int = 30,
     acks: Int = 3, sessions: String = "010001 020201"
@@ -73,7 +73,7 @@ enum Sheet {
     return text
   }
 
-  /// Parses hex, ignoring spaces. A test whose hex contains a typing error stops here.
+  /// Parses hex, ignoring spaces. Traps if a test's hex contains a typing error.
   static func unhex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { digit in
       guard let value = digit.hexDigitValue else { fatalError("no hex digit: \(digit) in \(text)") }

@@ -68,10 +68,10 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // The sent packet is waiting for an acknowledgement, but no received packet is.
+    // The sent packet is still unacknowledged, but all received packets have been acknowledged.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
-    // The count of received packets starts over as well.
+    // The count of received packets restarts as well.
     #expect(end.receives(data(0x43), data(0x44)) == [])
     #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }

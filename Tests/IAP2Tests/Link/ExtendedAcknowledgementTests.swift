@@ -2,7 +2,7 @@ import IAP2
 import Testing
 
 /// Sources disagree whether an EAK lists received or missing packets. Received EAKs are interpreted in both ways,
-/// because duplicates do no harm.
+/// because duplicate packets are harmless.
 @Suite struct ExtendedAcknowledgementTests {
   private func waiting() -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAP2
 
-/// Tests in virtual time what is reported when something blocks a line or damages its bytes.
+/// Tests, in virtual time, the reports about a line that is blocked or whose bytes are damaged.
 @Suite struct LineWatchTests {
   private func watch(_ states: [LineState]) -> [String] {
     var watch = LineWatch()

@@ -100,7 +100,7 @@ struct ScannerReference {
     return (piece == [0xFF, 0x55, 2, 0, 0xEE, 0x10] ? .detection : .legacy(piece), length)
   }
 
-  /// Returns the length of the piece that seems to begin with these bytes; nil if none does, or if there are too few
+  /// Returns the length of the piece that seems to start with these bytes; nil if none does, or if there are too few
   /// bytes to tell.
   private static func announced(_ bytes: [UInt8], _ maximumLength: Int) -> Int? {
     guard bytes.count >= 3, bytes[0] == 0xFF else { return nil }
@@ -110,7 +110,7 @@ struct ScannerReference {
     return (9...maximumLength).contains(length) ? length : nil
   }
 
-  /// Returns true if the stream ends before the piece that these bytes begin can be identified.
+  /// Returns true if the stream ends before the piece that starts with these bytes can be identified.
   private static func isUnfinished(_ bytes: [UInt8], _ maximumLength: Int) -> Bool {
     guard bytes[0] == 0xFF else { return false }
     if bytes.count == 1 { return true }

@@ -141,7 +141,7 @@ import Testing
     #expect(plays(&rules, until: 0) == ["0 5001 NowPlayingUpdate playback={status=1}"])
   }
 
-  /// However fast requests arrive, the number of waiting answers is limited.
+  /// However fast requests arrive, the number of pending answers is limited.
   @Test func aFloodOfQuestionsIsCounted() {
     var rule = power
     rule.after = 1_000

@@ -94,7 +94,7 @@ import Testing
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
   }
 
-  /// An app that opens, writes and closes in quick succession: everything can arrive in one read, before the accessory
+  /// If an app opens, writes and closes in quick succession, everything can arrive in one read, before the accessory
   /// accepts.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Checks that easim's peers, in the situation that a capture shows, send exactly the captured bytes.
+/// Checks that easim's peers, in the situation of a capture, send exactly the captured bytes.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {

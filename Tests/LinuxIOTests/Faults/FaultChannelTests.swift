@@ -135,8 +135,8 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// Unless told that the channel has ended, the owner would never read the last bytes, and would wait forever for room
-  /// to send.
+  /// Unless notified that the channel has ended, the owner would never read the last bytes, and would wait forever for
+  /// room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

@@ -34,8 +34,8 @@ import Testing
   }
 }
 
-/// Ten accessories that flicker fifty times each, on one loop and thread, and a host and a watcher on another. The two
-/// threads behave like two processes, except that they cannot crash separately.
+/// Runs ten accessories that flicker fifty times each on one loop and thread, and a host and a watcher on another. The
+/// two threads behave like two processes, except that they cannot crash separately.
 final class LocalCycles {
   private static let accessoryCount = 10
   private static let cycleCount = 50

@@ -160,7 +160,7 @@ import Testing
     #expect(skipped.ranges == [1...2, 4...4] && skipped.count == 3)
   }
 
-  /// Text that used to be recognized as a log is still recognized.
+  /// Files in other formats are not mistaken for logs.
   @Test(arguments: [
     ("ff550200ee10\n", CaptureForm.hex), ("RX: ff 55 02 00 ee 10\nTX: ff 55 02 00 ee 10\n", .hex),
     ("0000: ff55 0200 ee10  .U....\n", .hex), ("0.000213 D ACK seq=1 ack=0\n", .transcript),

@@ -35,7 +35,7 @@ extension RedactionTests {
   }
 
   /// Returns a controller's frames: names, addresses, keys and another service's data as well as iAP2 in fragments, one
-  /// of which is missing its end.
+  /// of which is truncated.
   static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
     func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
       HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)

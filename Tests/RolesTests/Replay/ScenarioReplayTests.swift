@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Every shipped scenario is recorded, and then the recording is replayed ten times in each role.
+/// Records every shipped scenario, and replays the recording ten times in each role.
 @Suite struct ScenarioReplayTests {
   /// Scenarios in which the device ends a session for a reason that a recording does not contain: the app is suspended,
   /// or keeps an old accessory. Replays of such a scenario always fail at the same difference.

@@ -160,7 +160,7 @@ import Testing
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
 
-  /// Every shipped script receives arbitrary bytes at arbitrary times. A script must never stop working, and never
+  /// Sends arbitrary bytes to every shipped script at arbitrary times. A script must never stop working, and never
   /// store more than its limit.
   @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))

@@ -26,7 +26,7 @@ import Testing
     #expect(Self.told(Self.stream.bytes(0..<30_000), piece: piece) == [])
   }
 
-  /// The bytes that `easim burst --pattern eademo` sends: the pattern starts over with every burst, although a burst of
+  /// The bytes that `easim burst --pattern eademo` sends: the pattern restarts with every burst, although a burst of
   /// 10,000 bytes ends 16 bytes into the pattern's cycle of 256.
   @Test(arguments: [10_000, 10_240, 777]) func burstsOfEADemosPatternAreRightHoweverLongTheyAre(size: Int) {
     let bursts = (0..<5).flatMap { _ in Self.counting(size) }

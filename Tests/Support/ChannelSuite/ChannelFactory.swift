@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// One kind of channel for the suite to check: how to create two connected ends, and how to let time pass for them.
 public struct ChannelFactory: Sendable, CustomStringConvertible {
-  /// What the medium guarantees. Checks that need a trait are skipped for media without it.
+  /// The medium's guarantees. Checks that need a trait are skipped for media without it.
   public struct Traits: OptionSet, Sendable {
     /// The raw value.
     public let rawValue: Int
@@ -31,7 +31,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
 
   /// The medium's name, and the loop's if that matters.
   public let name: String
-  /// What the medium guarantees in addition to the order of bytes.
+  /// The medium's guarantees, in addition to the order of bytes.
   public let traits: Traits
   /// Creates two connected ends.
   public let make: @Sendable () throws -> ChannelRig

@@ -3,7 +3,7 @@ import AccessoryCore
 /// The checks that every kind of channel must pass. The checks are the same for memory, sockets, ptys, USB/IP and
 /// FunctionFS.
 ///
-/// A check is a plain function that throws a sentence, so the suite can also run in a program without a test library,
+/// A check is a plain function that throws an error, so the suite can also run in a program without a test library,
 /// such as one inside a virtual machine:
 ///
 /// ```swift
@@ -53,7 +53,7 @@ public enum ChannelSuite {
 public struct ChannelCheck: Sendable {
   /// The property as a sentence in camel case.
   public let name: String
-  /// What the medium must guarantee for this check.
+  /// The guarantees that this check needs from the medium.
   public let needs: ChannelFactory.Traits
   let body: @Sendable (ConnectedPair) throws -> Void
 

@@ -57,8 +57,7 @@ extension DeathSuite.Case {
   /// More bytes than any channel can buffer.
   private static let flood = 64 << 20
 
-  /// Creates a channel and lets the channel's peer die. Throws a ``CheckFailure`` if the channel does not react
-  /// correctly.
+  /// Creates a channel and makes its peer die. Throws a ``CheckFailure`` if the channel does not react correctly.
   public func run() throws {
     let rig = try factory.make()
     let probe = Probe("surviving", rig.channel, CallGuardian())

@@ -22,7 +22,7 @@ final class USBRig {
   /// slow.
   static let hangLimit = Duration.seconds(60)
   static let tearDownLimit = Duration.seconds(20)
-  /// How soon an accessory must notice that a program uses it.
+  /// The time within which an accessory must notice that a program uses it.
   private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop
@@ -148,7 +148,7 @@ final class USBRig {
     devices.stop()
   }
 
-  /// How many times an accessory noticed too late that a program had opened it.
+  /// The number of times that an accessory noticed too late that a program had opened it.
   private(set) nonisolated(unsafe) static var openedAgain = 0
   /// Whether a check failed to clean up, which would make the next check fail.
   private(set) nonisolated(unsafe) static var isStuck = false

@@ -39,7 +39,7 @@ guard !cases.isEmpty else {
 enum Watchdog {
   /// More time than a check and its cleanup may take.
   static let limit: UInt32 = 120
-  /// What to write when the limit is reached. The property is set only while no alarm is pending.
+  /// The text to write when the limit is reached. Set only while no alarm is pending.
   nonisolated(unsafe) private static var verdict: [UInt8] = []
 
   static func watch(_ name: String) {

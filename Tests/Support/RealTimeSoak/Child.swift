@@ -58,7 +58,7 @@ final class Child {
     _ = hasEnded(options: 0)
   }
 
-  /// Returns true if the process has ended. The property is read often, so reading it does not block.
+  /// Returns true if the process has ended. Called often, so it does not block.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What a process has reported about itself so far, in JSON lines.
+/// The state that a process has reported so far, in JSON lines.
 struct Facts {
   private(set) var address: String?
   private(set) var opened = 0
@@ -29,7 +29,7 @@ struct Facts {
       closed += 1
       bytesRead += line.count("bytesRead")
       if line["reason"]?.text?.isEmpty != false { unexplained += 1 }
-    // On a busy machine, acknowledgements are late and packets are retransmitted. Retransmissions are no error unless
+    // On a busy machine, acknowledgements are late and packets are retransmitted. Retransmissions are errors only if
     // bytes are missing.
     case "warning" where last.wholeMatch(of: #/warning: the line so far: \d+ packets? sent again/#) != nil: break
     case "warning": wrongs.append(last)

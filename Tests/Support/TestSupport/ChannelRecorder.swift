@@ -6,7 +6,7 @@ public final class ChannelRecorder: ChannelHandler {
   public private(set) var bytes: [UInt8] = []
   /// The number of bytes in each reception.
   public private(set) var receptions: [Int] = []
-  /// How many times the channel reported that there was room to send.
+  /// The number of times that the channel reported room to send.
   public private(set) var writableCalls = 0
   /// How the channel ended.
   public private(set) var end: ChannelEnd?

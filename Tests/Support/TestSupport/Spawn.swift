@@ -2,7 +2,7 @@ import Glibc
 
 /// Starts a process that inherits nothing from the test: no open files or blocked signals, and a minimal environment.
 public struct Spawn {
-  /// Why a program could not be started.
+  /// The reason that a program could not be started.
   public struct Failure: Error, CustomStringConvertible {
     /// The reason as a sentence.
     public let description: String

@@ -71,7 +71,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Returns the next job; nil after the test has ended. Jobs that arrive after that get a new thread.
+  /// Returns the next job; nil after the test has ended. Later jobs get a new thread.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }

@@ -1,7 +1,7 @@
 /// A wrong answer from an accessory that is supposed to echo, and the kind of mistake that a verifier must report for
 /// it.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
-  /// What is wrong with the answer.
+  /// The mistake in the answer.
   public let description: String
   /// The kind of mistake that must be reported, such as `lost` or `stale`.
   public let kind: String

@@ -75,7 +75,7 @@ import Testing
     #expect(report.numbers == numbers, "\(report.text)")
   }
 
-  /// The check finds out that the accessory needs identification before authentication, and uses this order for other
+  /// The check detects that the accessory needs identification before authentication, and uses this order for other
   /// cases.
   @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
     let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()

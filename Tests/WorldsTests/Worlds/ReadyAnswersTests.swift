@@ -12,8 +12,8 @@ import Testing
 /// Tests every message that the device sends automatically, as seen by both sides: only an accessory that declares the
 /// message gets it.
 @Suite struct ReadyAnswersTests {
-  /// What one accessory declares and does, and which messages must pass over the cable besides identification and
-  /// authentication.
+  /// One accessory's declarations and behavior, and the messages that must pass over the cable besides identification
+  /// and authentication.
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
     var sends: [String] = []

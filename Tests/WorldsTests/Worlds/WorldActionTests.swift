@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Every action that the table allows in scenarios can be written as a step, which is read as that action.
+  /// Every action that the table allows in scenarios can be written as a step that is parsed back into that action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)

@@ -6,7 +6,7 @@ import Testing
 @testable import AccessoryHost
 
 /// Drives an app's state machine with a transcript: each line that begins with `>` is performed, and its consequences
-/// are written below it. The state machine is correct if the transcript stays the same.
+/// are written below it. A test passes if the transcript is unchanged.
 ///
 /// ```
 /// > publish 7 com.a

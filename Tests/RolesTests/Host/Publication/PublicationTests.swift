@@ -9,7 +9,7 @@ import Testing
 @Suite struct PublicationTests {
   @Test(
     arguments: [
-      // An accessory that is published once it is ready appears once, with all its protocols.
+      // An accessory that is not published before it is ready appears only once, with all its protocols.
       (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
       (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
       // An accessory that is published early has no protocols until it is authenticated. An accessory that is never
@@ -18,7 +18,7 @@ import Testing
       (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),
       // An accessory that is never identified is never shown.
       (.early, nil, "leave 10", []),
-      // If a shown accessory is identified and authenticated again, it does not appear again.
+      // A visible accessory that is identified and authenticated again does not appear again.
       (
         .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
         ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]

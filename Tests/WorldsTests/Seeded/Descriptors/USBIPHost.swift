@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The host's side of a USB/IP connection as a channel, which does over a socket what a kernel and its driver do with
+/// The host's side of a USB/IP connection as a channel, which does over a socket what a kernel and its driver do for
 /// one accessory.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
