@@ -1,4 +1,4 @@
-"""Fixtures for the tests: pytest's own fixture for plugins, and what examples in docstrings need but do not create."""
+"""Fixtures for the tests: pytest's fixture for plugins, and objects that docstring examples use but do not create."""
 
 from __future__ import annotations
 

@@ -173,8 +173,8 @@ def round_trip(connection: socket.socket) -> float:
 def round_trips(idle: int, pause: float, count: int = 100) -> tuple[float, float]:
     """Measure the medians of first and later round trips of sessions over the port of ``easim serve --remote``.
 
-    The first begins when the connection has sent its ticket. Up to 900 of the idle connections are for requests, and
-    the others for sessions. Before each round trip there is the same pause.
+    The first round trip begins when the connection has sent its ticket. Up to 900 of the idle connections are for
+    requests, and the others for sessions. The same pause precedes each round trip.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

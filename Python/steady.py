@@ -2,9 +2,9 @@
 
     python steady.py [--minutes 60] [--every 0.5]        the program is that of EASIM
 
-Each round takes an accessory through its life: plugged in, an app, a session with bytes both ways, a connection for
-bytes, wrong requests, a virtual world, a load test. A reader follows every event by HTTP all the time. Between the
-second and the last quarter the memory may grow by at most 8 MiB, and the open descriptors by none.
+Each round plugs an accessory in, sends bytes both ways in an app's session and over a separate connection, sends wrong
+requests, and runs a virtual world and a load test. Meanwhile, a reader follows every event over HTTP. From the second
+to the last quarter, the memory may grow by at most 8 MiB, and the number of open descriptors must not grow.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python storm.py [--seconds 60] [--seed 1]        the program is that of EASIM
 
-Between them accessories and apps live their lives: added, plugged in, published, sessions opened, written, read, given
-a connection and closed, while the random requests unplug, kill and remove them at any moment.
+Meanwhile, accessories and apps are added, plugged in and published, and sessions are opened, written, read, given a
+connection and closed, while the random requests unplug, kill and remove them at any moment.
 
-Every request must get an answer of JSON-RPC, none may be an error of the kind ``server``, the process must live, and
-its memory must stay below a limit. Several clients take turns; some leave and others come.
+Every request must get a JSON-RPC answer, no answer may be an error of the kind ``server``, the process must survive,
+and its memory must stay below a limit. Several clients take turns; some disconnect and others connect.
 """
 
 from __future__ import annotations

@@ -84,10 +84,10 @@ def test_texts_of_faults_follow_the_pattern(document: dict[str, Any]) -> None:
 
 
 def simplified(tree: Any, schemas: dict[str, Any]) -> Any:
-    """Rewrite what openrpcclientgenerator cannot read.
+    """Rewrite the parts that openrpcclientgenerator cannot handle.
 
-    It makes types only of objects, and uses keywords of Python as names. Of names such as ``bytesRead`` it makes others
-    without telling pydantic; so results stay dictionaries.
+    The generator makes types only from objects, and uses Python keywords as names. It renames fields such as
+    ``bytesRead`` without telling pydantic, so results stay dictionaries.
     """
     if isinstance(tree, list):
         return [simplified(each, schemas) for each in tree]

@@ -13,11 +13,10 @@ b'hello' ['connect', 'disconnect', 'connect']
 With pytest, the fixture ``easim_world`` is a fresh world for each test, ``easim_virtual`` one in virtual time, and
 ``easim_host`` a real accessory.
 
-What an accessory does with the bytes of its sessions can be written in Python, in four forms, all of which
-:meth:`Accessory.take` accepts:
+You can write an accessory's behavior in Python in four forms, all of which :meth:`Accessory.take` accepts:
 
-- a function ``behavior(session, data)`` is called with what arrives, and returns the answer, or None;
-- a generator ``behavior(session)`` lives as long as a session: ``data = yield answer``;
+- a function ``behavior(session, data)`` is called with the bytes that arrive, and returns the answer, or None;
+- a generator ``behavior(session)`` runs as long as a session: ``data = yield answer``;
 - an asynchronous generator does the same, and may await;
 - an asynchronous function ``behavior(session)`` uses ``await session.recv()`` and ``await session.send(data)``.
 

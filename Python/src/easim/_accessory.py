@@ -112,9 +112,10 @@ class Accessory:
     async def received(
         self, wanted: Union[bytes, str], *, times: Optional[int] = None, protocol: Optional[str] = None
     ) -> Received:
-        """Look for bytes in what its sessions have received, whatever its behavior is.
+        """Search for bytes in everything that its sessions have received, regardless of its behavior.
 
-        The result is true if they came, or came so many ``times``. Otherwise it shows what came that is nearest.
+        The result is true if the bytes arrived, or arrived exactly ``times`` times. Otherwise, it shows the most
+        similar bytes that arrived.
         """
         looked = base64.b64encode(as_bytes(wanted)).decode()
         asked = {"accessory": self.id, "data": looked, "times": times, "protocol": protocol}
@@ -131,7 +132,7 @@ class Accessory:
     async def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
         """Answer sessions opened from now on in Python; see :mod:`easim` for the forms of a behavior.
 
-        Each protocol has one behavior. One for all protocols leaves out those that have one of their own.
+        Each protocol has one behavior. A behavior for all protocols does not apply to those that have their own.
         """
         if isinstance(protocols, str):
             raise TypeError("protocols is a list of names, not one name")

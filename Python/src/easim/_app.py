@@ -167,7 +167,7 @@ class App:
     async def kill(self, *, leave_sessions: bool = False) -> None:
         """Kill the app, as the system or the user would.
 
-        The device closes its sessions or leaves them open, as Apple devices have been seen to do.
+        The device closes its sessions or leaves them open, as some Apple devices do.
         """
         await self._call("kill", sessions="left" if leave_sessions else None)
 

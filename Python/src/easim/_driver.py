@@ -96,7 +96,7 @@ class Driver:
     def run(self, work: Coroutine[Any, Any, _T], link: Optional[Link] = None) -> _T:
         """Run a coroutine to its end, and return its result.
 
-        With a link, the coroutine is one that begins with calls, and is a task only if they are not all it waits for.
+        With a link, the coroutine must begin with calls, and becomes a task only if it also waits for something else.
         """
         thread = threading.get_ident()
         if self.is_foreign:

@@ -52,12 +52,12 @@ class Server(Context):
         remote: Optional[str] = None,
         patience: float = PATIENCE,
     ) -> None:
-        """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
+        """Start the program: the given one, the one that the variable EASIM names, or the one on the PATH.
 
-        ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines. ``remote`` is a server that runs already: ``host:port#token`` (``easim serve --remote``) or
-        ``unix:PATH`` (``--control PATH``); then no program is started. ``patience`` is how many seconds the server may
-        say nothing while it is asked something; after twice as many it is given up.
+        ``allow_exec`` lets it run programs from profiles that other users can modify, and ``allow_remote`` lets it
+        connect to other machines. ``remote`` is a running server: ``host:port#token`` (``easim serve --remote``) or
+        ``unix:PATH`` (``--control PATH``); no program is started then. If the server owes an answer but is silent for
+        ``patience`` seconds, it is asked whether it still responds; after twice that time, it is given up.
         """
         self.aio = aio.Server(
             program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote, patience=patience
@@ -97,7 +97,7 @@ class Server(Context):
 
     @property
     def pid(self) -> int:
-        """The number of the server's process."""
+        """The server's process ID."""
         return self.aio.pid
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -380,8 +380,8 @@ class App(InWorld[aio.App]):
 class Session(InWorld[aio.Session], Context):
     """One end of a session, like a socket.
 
-    In real time its bytes travel over a separate socket (``fileno``, ``makefile``, ``detach``), in virtual time in
-    requests.
+    In real time, its bytes pass through a separate socket (``fileno``, ``makefile``, ``detach``); in virtual time, they
+    are part of requests.
     """
 
     def __init__(self, world: World, session: aio.Session) -> None:
@@ -409,13 +409,13 @@ class Session(InWorld[aio.Session], Context):
 
     @property
     def reason(self) -> Optional[str]:
-        """Why it is over."""
+        """The reason that it ended."""
         self._owner().catch_up()
         return self.aio.reason
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds; 0 means not at all, None means forever."""
+        """The seconds that ``send`` and ``recv`` wait; 0 means not at all, None means forever."""
         return self.aio.timeout
 
     @timeout.setter
@@ -454,7 +454,7 @@ class Session(InWorld[aio.Session], Context):
     def recv(self, count: Optional[int] = None) -> bytes:
         """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
 
-        If the session ends first, fewer bytes than ``count`` are an error; without a count the result is then empty.
+        If the session ends first, fewer bytes than ``count`` are an error; without a count, the result is empty.
         """
         if self.world.is_virtual:
             return self._run(self.aio.recv(count))
@@ -590,12 +590,12 @@ class Proxy(InWorld[aio.Proxy]):
 
     @property
     def device(self) -> str:
-        """Where the device connects."""
+        """The address to which the device connects."""
         return self.aio.device
 
     @property
     def accessory(self) -> str:
-        """Where the accessory is."""
+        """The address of the accessory."""
         return self.aio.accessory
 
     state = driven(aio.Proxy.state)

@@ -81,7 +81,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process ID."""
         return self._process.pid
 
     @property
@@ -144,7 +144,7 @@ class ServerProcess:
 
 
 class RemoteServer:
-    """A server that runs already: the line that ``easim serve --remote`` prints, or ``unix:PATH`` for ``--control``."""
+    """A running server, given as the line that ``easim serve --remote`` prints, or as ``unix:PATH`` (``--control``)."""
 
     def __init__(self, remote: str) -> None:
         """Connect to ``host:port#token`` or ``unix:PATH``."""

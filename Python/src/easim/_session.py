@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 DEFAULT_TIMEOUT = 10.0
-"""How long calls without a timeout wait, in seconds of the world's clock."""
+"""The seconds of the world's clock that calls without a timeout wait."""
 
 LONGEST_READ = 3600.0
 _ROOM = 0.002
@@ -54,7 +54,7 @@ async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
 class Session:
     """One end of a session: that of an app, or of an accessory whose sessions were taken.
 
-    In virtual time its bytes travel in requests. In real time they travel over a separate socket.
+    In virtual time, its bytes are part of requests. In real time, they pass through a separate socket.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Session:
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds on the world's clock; 0: not at all, None: forever."""
+        """The seconds on the world's clock that ``send`` and ``recv`` wait; 0: not at all, None: forever."""
         return self._timeout
 
     @timeout.setter
@@ -259,7 +259,7 @@ class Session:
     async def recv(self, count: Optional[int] = None) -> bytes:
         """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
 
-        If the session ends first, fewer bytes than ``count`` are an error; without a count the result is then empty.
+        If the session ends first, fewer bytes than ``count`` are an error; without a count, the result is empty.
         """
         if count is None:
             data = bytes(self._rest) or await self._more()

@@ -15,8 +15,8 @@ def text(
 ) -> str:
     """Format the last notices, one line each, oldest first. ``dropped`` earlier ones are no longer kept.
 
-    Times count from ``began``. Notices about readable bytes are omitted; ``passed`` has the bytes that apps sent and
-    received. The fixtures' own request to record packets is omitted, too.
+    Times count from ``began``. Notices about readable bytes are omitted; ``passed`` contains the bytes that apps sent
+    and received. The fixtures' own request to record packets is omitted, too.
     """
     shown = [
         (round(_time(notice) - began, 3), line(notice, began))

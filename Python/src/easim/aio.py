@@ -75,10 +75,10 @@ class Server:
     ) -> None:
         """Choose the program; it is started by ``open``, or by ``async with``.
 
-        ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines. ``remote`` is a server that runs already: ``host:port#token`` (``easim serve --remote``) or
-        ``unix:PATH`` (``--control PATH``); then no program is started. ``patience`` is how many seconds the server may
-        say nothing while it is asked something; after twice as many it is given up.
+        ``allow_exec`` lets it run programs from profiles that other users can modify, and ``allow_remote`` lets it
+        connect to other machines. ``remote`` is a running server: ``host:port#token`` (``easim serve --remote``) or
+        ``unix:PATH`` (``--control PATH``); no program is started then. If the server owes an answer but is silent for
+        ``patience`` seconds, it is asked whether it still responds; after twice that time, it is given up.
         """
         self._patience = patience
         self._remote = remote
@@ -105,7 +105,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The number of the server's process."""
+        """The server's process ID."""
         return self.link.process.pid
 
     async def open(self) -> Server:

@@ -91,7 +91,7 @@ class Session:
         """Create the session; only easim calls this."""
         self.protocol = protocol
         self.timeout = 10.0
-        """How long ``recv`` and ``recv_until`` wait, in seconds."""
+        """The seconds that ``recv`` and ``recv_until`` wait."""
         self.is_open = True
         self.reason: Optional[str] = None
         self._line = line

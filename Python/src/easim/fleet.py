@@ -1,4 +1,4 @@
-"""Many machines: random worlds, scenarios and load tests on any executor of ``concurrent.futures``.
+"""Random worlds, scenarios and load tests on many machines, with any executor of ``concurrent.futures``.
 
 An executor decides where jobs run: threads and processes of this machine, or the workers of Dask, Ray or MPI. Each
 worker needs this package and the program easim.
@@ -18,8 +18,8 @@ The results are those of one ``easim soak`` with the same seeds: the same hash, 
 whatever order the jobs end. A job whose worker was lost is run again. One that takes three times as long as the others
 is run a second time, and the first result counts.
 
-A pool of processes breaks when one of its processes is killed. Give a function that makes the pool instead of the pool,
-and it is replaced.
+A pool of processes breaks when one of its processes is killed. Pass a function that makes the pool instead of the pool,
+so that it can be replaced.
 """
 
 from __future__ import annotations
@@ -231,8 +231,8 @@ def soak(
 
     ``executor`` is an executor, a function that makes one, or None for the processors of this machine. ``chunk`` is the
     number of worlds in a job: a few seconds of work. ``workers`` is the number of jobs that run at a time, needed if
-    the executor does not tell. ``progress`` is True for a line each second on stderr, or a function that gets a
-    :class:`Progress`. ``program`` is a path on the workers. ``report`` is a file for the merged report, which is the
+    the executor does not report it. ``progress`` is True for a line each second on stderr, or a function that receives
+    a :class:`Progress`. ``program`` is a path on the workers. ``report`` is a file for the merged report, which is the
     same, byte for byte, as that of ``easim soak --report FILE.json`` with the same seeds.
 
     Jobs that fail ``attempts`` times raise a :class:`FleetError` with the report of all others.

@@ -35,7 +35,7 @@ class BurstReport:
     latencies: tuple[float, ...]
     """The times from the first byte sent to the last byte of the answer, in seconds, in order."""
     errors: list[str] = field(default_factory=list)
-    """The errors; the run ends at the first."""
+    """The errors; the run ends at the first one."""
 
     @property
     def passed(self) -> bool:

@@ -101,7 +101,7 @@ def _easim_servers(request: pytest.FixtureRequest) -> Iterator[_Servers]:
 def easim_server(_easim_servers: _Servers) -> Server:
     """Return the server of this process, or of this worker of xdist, for fixtures of any scope.
 
-    The other fixtures' worlds are on it, too, unless it has died; then they are on a new server.
+    The other fixtures' worlds are on the same server unless it has died; then they are on a new one.
     """
     return _easim_servers.get()
 
@@ -160,7 +160,7 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Tim
 
 
 def _kept(request: pytest.FixtureRequest, made: World, packets: bool = False) -> TestWorld:
-    """Keep a world until the test's report has been written, also if a fixture fails."""
+    """Keep a world until the test's report has been written, even if a fixture fails."""
     world = TestWorld(made.server, made.aio)
     world.title = request.node.name
     request.node.stash.setdefault(_WORLDS, []).append(world)

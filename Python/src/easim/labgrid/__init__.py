@@ -43,7 +43,7 @@ class EasimAccessory(Resource):
     """An accessory that easim simulates at an address while it is in use.
 
     ``address`` is what ``easim run --on`` takes: tcp:HOST:PORT, unix:PATH, local:, gadget:UDC, bt:. With
-    ``allow_remote`` hosts of other machines may connect to it.
+    ``allow_remote`` hosts on other machines may connect to it.
     """
 
     profile: Any = attr.ib(validator=attr.validators.instance_of((str, dict)))
