@@ -6,10 +6,10 @@ import Testing
 ///
 /// A process has one `EAAccessoryManager`, so only one world can exist at a time; parallel tests wait for each other.
 ///
-/// Under Swift Testing each failed expectation in `body` shows the entries that the world's timeline gained since the
-/// previous failure; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A
-/// failed test also leaves a trace: an HTML page with the world's lanes, packets and events. The page is attached to
-/// the test and written to the folder that `EASIM_TRACES` names, or else to a temporary folder; its path is printed.
+/// Under Swift Testing each failed expectation in `body` shows the timeline's new entries since the previous failure;
+/// see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A failed test also
+/// leaves a trace: an HTML page with the world's lanes, packets and events. The page is attached to the test and
+/// written to the folder that `EASIM_TRACES` names, or else to a temporary folder; its path is printed.
 public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value

@@ -148,8 +148,8 @@ import Testing
     }
   }
 
-  /// Streams that are scheduled on another thread end on that thread, no matter when the main thread is notified of the
-  /// disconnect.
+  /// Streams that are scheduled on another thread end on that thread, regardless of when the main thread is notified of
+  /// the disconnect.
   @Test func t12StreamsOfAnotherThreadEndOnThatThread() async throws {
     try await withSimulatedWorld { world in
       manager.registerForLocalNotifications()

@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Changes, omits, duplicates, moves and joins packets. Changed packets often get correct checksums again, so that
-  /// they pass the scanner.
+  /// Changes, omits, duplicates, moves and joins packets. Changed packets often get valid checksums, so that they pass
+  /// the scanner.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {

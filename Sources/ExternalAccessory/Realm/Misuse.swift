@@ -54,7 +54,7 @@ package enum StreamMisuse: Hashable, Sendable {
   case deadLoop
 }
 
-/// Where, and in which world, a session was opened, for use in messages.
+/// The location and the world in which a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?

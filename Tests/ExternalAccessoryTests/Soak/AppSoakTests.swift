@@ -78,7 +78,7 @@ final class SoakRound: @unchecked Sendable {
   }
 
   /// Returns the number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each
-  /// thread caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which live for
+  /// thread caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which exist for
   /// five seconds. The caches take 22 MB after accessories were plugged in 10,000 times, and up to 1 MB for the dozen
   /// threads that remain.
   static func idleHeap() async -> Int {

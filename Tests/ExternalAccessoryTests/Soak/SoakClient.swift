@@ -36,8 +36,8 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and so takes the
-    // session from another thread.
+    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, which takes the session
+    // from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
@@ -53,7 +53,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // Usually the thread later waits for this session to finish, so that it does not take the session from itself.
+    // Usually the thread waits for this session to finish before it opens the next, which would replace it.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {

@@ -116,7 +116,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Removes an account that both ends are done with, and adds it to the total. The caller holds the lock.
+  /// Removes an account once both ends have finished with it, and adds it to the total. The caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

@@ -29,7 +29,7 @@ final class MockBlueZ {
   var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: whether to take over the name from another mock, as a daemon does that starts before the old
+  /// - Parameter replaces: whether to take over the name from another mock, like a daemon that starts before the old
   ///   one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
@@ -218,7 +218,7 @@ final class MockBlueZ {
 /// Sockets between the adapters of a ``MockBlueZ``. A connection reaches whichever process offers a service on that
 /// channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
-  // This property is used only on the loop.
+  // Used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
   var failures: [Int32] = []

@@ -131,7 +131,7 @@ extension OneEnd where Role == DeviceRole {
     return end
   }
 
-  /// Creates a device whose link is up and whose first request was sent. The accessory's sequence numbers begin at
+  /// Creates a device whose link is up and that has sent its first request. The accessory's sequence numbers begin at
   /// `accessory`.
   static func device(
     accessory: UInt8 = 0, offer: String = Sheet.parameters(),

@@ -13,7 +13,8 @@ import Testing
     }
   }
 
-  /// Returns a packet of stray External Accessory data: it needs no answer, so only the link itself sends anything.
+  /// Returns a packet of stray External Accessory data, which needs no answer, so that only the link itself sends
+  /// packets.
   private func data(_ sequence: UInt8, ack: UInt8 = 0) -> String {
     Sheet.packet(0x40, sequence, ack, session: 2, "000161")
   }

@@ -14,8 +14,8 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // The acknowledgement delay exceeds half the retransmission timeout, as in the Canon Ivy's SYN, which devices
-    // accept, although one source says otherwise.
+    // As in the Canon Ivy's SYN, the acknowledgement delay exceeds half the retransmission timeout; devices accept
+    // this, although one source says otherwise.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
   ]

@@ -261,8 +261,7 @@ import Testing
     #expect(end.peer.core.isOpen(3) == false)
   }
 
-  /// Both peers have one unread session and one that is read: the link survives, and the session that is read
-  /// completes.
+  /// Each peer reads only one of two sessions: the link survives, and that session completes.
   @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 2_000

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Checks that every captured or computed packet is read correctly, and that encoding its meaning yields the packet
+/// Checks that every captured or computed packet is parsed correctly, and that encoding its meaning yields the packet
 /// again.
 @Suite struct LinkVectorTests {
   @Test(arguments: LinkVector.synchronizations + LinkVector.others)

@@ -24,7 +24,7 @@ import Testing
     #expect(sequences == sequences.sorted())
     #expect((175...225).contains(sequences.count))
     #expect(rig.count() == count(hits: 250 - sequences.count, bytes: (250 - sequences.count) * 14))
-    // The random choice is made per packet, so the same packets are lost however the bytes are split.
+    // The random choice is made per packet, so the same packets are lost regardless of how the bytes are split.
     #expect(try survivors("loss,chance=20%,out").sequences == sequences)
   }
 

@@ -95,7 +95,7 @@ import Testing
         // Each transfer is split, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // Each transfer has two records, of its submission and of its completion; one of them has no data.
+        // Each transfer has a record of its submission and one of its completion, only one of which contains data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }

@@ -125,7 +125,7 @@ import Testing
     case packetLogger
     case bluetoothPcapng
 
-    /// Whether a decoder finds bytes that are not adjacent in the file.
+    /// Whether a decoder finds bytes even if they are not adjacent in the file.
     var isCapture: Bool { ![.transcript, .json, .trace].contains(self) }
     var hasBothEnds: Bool { ![.raw, .dump].contains(self) }
   }

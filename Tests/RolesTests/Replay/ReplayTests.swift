@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Tests in which a recording plays either role against a live peer.
+/// Tests replaying a recording in either role against a live peer.
 @Suite struct ReplayTests {
   private static let requests = ["hello", "how are you", "bye"]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryProfiles
 @testable import AccessorySimulator
 
-/// Tests scripts as written in profiles, as seen by the app, in virtual time.
+/// Tests scripts in profiles, as seen by the app, in virtual time.
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 

@@ -29,7 +29,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     ]
   }
 
-  /// The medium's name, and the loop's if that matters.
+  /// The medium's name, with the loop's name if it matters.
   public let name: String
   /// The medium's guarantees, in addition to the order of bytes.
   public let traits: Traits

@@ -142,7 +142,7 @@ extension DeathSuite.Case {
 
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // The loop may make only a single turn, the one that ended the wait.
+      // An idle loop makes only the turn that ended the wait.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

@@ -50,8 +50,8 @@ final class USBRig {
     ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
   }
 
-  /// Creates a factory for `DeathSuite`. The channel under test is the host's. The accessory either closes or is
-  /// unplugged, which look the same to the host; in both cases, unread bytes are lost.
+  /// Creates a factory for `DeathSuite`. The channel under test is the host's. To the host, closing the accessory looks
+  /// the same as unplugging it; in both cases, unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {

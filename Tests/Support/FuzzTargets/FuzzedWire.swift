@@ -2,7 +2,7 @@ import IAP2
 
 /// The wire fuzzer's target: an accessory and a device, each of which receives bytes from an untrusted peer.
 ///
-/// Raw bytes rarely get past a checksum, so the input is a program. Each step of that program begins with a byte that
+/// Raw bytes rarely get past a checksum, so the input is a program. Each step of the program begins with a byte that
 /// determines what follows. Packets get correct checksums and, if the step requests it, the sequence numbers that the
 /// peer expects.
 public enum FuzzedWire {

@@ -51,8 +51,8 @@ public final class TemporaryFolder {
   // MARK: Adding to it
 
   /// Creates an executable file in the folder. A process that another test has just started may still have the file
-  /// open for writing, and until that process closes it the kernel refuses to execute the file. The kernel refuses a
-  /// read lease for just as long, so this function waits until it gets a lease.
+  /// open for writing, and until that process closes it the kernel refuses to execute the file. Meanwhile, the kernel
+  /// also refuses a read lease, so this function waits until it gets one.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)

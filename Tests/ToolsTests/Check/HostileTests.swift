@@ -40,8 +40,8 @@ import Testing
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // An accessory that, after a malformed EA01, does not become ready on the next attachment but works again on the
-    // one after that.
+    // An accessory that fails to become ready on the first attachment after a malformed EA01, but works again on the
+    // second.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()
     let mutant = Mutant(

@@ -9,7 +9,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Tests the effect of silence in every phase of both roles. If one side waits for the other, the cable is closed or
+/// Tests what happens if either role falls silent in any phase. If one side waits for the other, the cable is closed or
 /// the silence is reported within a limit; otherwise a side may be silent for any length of time.
 @Suite struct SilenceTests {
   enum End: String, CaseIterable {
@@ -60,8 +60,7 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even when the other
-    /// closes.
+    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even that it closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }

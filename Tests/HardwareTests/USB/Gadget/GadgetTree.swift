@@ -36,7 +36,7 @@ final class GadgetTree {
     GadgetFolder(folder) { path in
       let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
       let folder = SystemFolder(path: path)
-      // Like configfs, this removes whatever was created automatically.
+      // Like configfs, removes the entries that were created automatically.
       let own = ["strings", "configs", "functions"]
       for name in entries where own.contains(name) && folder[name].names.isEmpty { rmdir(folder[name].path) }
       for name in entries where !folder.isFolder(name) && !folder.isLink(name) { unlink("\(path)/\(name)") }
