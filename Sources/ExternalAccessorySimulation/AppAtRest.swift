@@ -15,7 +15,7 @@ enum AppAtRest {
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork
-    /// The app is waiting for a point in time, or for another process.
+    /// The app is waiting for a deadline or for another process.
     case waiting
   }
 

@@ -146,8 +146,9 @@ extension SimulatedWorld {
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. The launched app is not registered for notifications, and accessories
-  /// that are already connected are in its list, without notifications. Does nothing if the app is running.
+  /// Launches the app again, in the foreground. The launched app is not registered for notifications. Accessories that
+  /// are already connected are in its list, and no notifications are posted for them. Does nothing if the app is
+  /// running.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }

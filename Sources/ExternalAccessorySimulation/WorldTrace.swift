@@ -32,8 +32,7 @@ final class WorldTrace: @unchecked Sendable {
 
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// The file to which the page is written, in the folder named by ``variable`` or, if that is not set, in the
-  /// temporary folder.
+  /// The page's file, in the folder named by ``variable`` or, if that is not set, in the temporary folder.
   var file: URL {
     let folder =
       ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }

@@ -92,7 +92,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// Options with mistakes in their description, which must be detected.
+  /// Options whose descriptions contain mistakes that must be detected.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

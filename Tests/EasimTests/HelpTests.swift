@@ -17,7 +17,7 @@ import Testing
     return lines[(start + 1)...].map { String($0.drop { $0 == " " }) }
   }
 
-  /// Runs a line as a shell would, in `place`, with the `easim` under test first on the PATH.
+  /// Runs a line as a shell would, in `place`, with the tested `easim` first on the PATH.
   ///
   /// The local directory and the files in /tmp are also in `place`, and the system chooses the servers' ports, so that
   /// two test runs on one machine do not interfere.

@@ -19,8 +19,8 @@ import Testing
     }
     let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    // The card shows the accessory first without protocols, then gone, then with all protocols, then without protocols
-    // again for the next host, and finally gone.
+    // On the card, the accessory appears without protocols, disappears, appears with all protocols, appears without
+    // protocols for the next host, and finally disappears.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))

@@ -40,7 +40,7 @@ import Testing
 
   // MARK: Many of something
 
-  /// Adds an accessory at `$address` to a script; the accessory ends when the script ends.
+  /// Adds an accessory at `$address` to a script; the accessory stops when the script ends.
   private func withAccessory(_ script: String) -> String {
     """
     easim=\(BuiltProducts.easim); address=unix:\(place.file("s"))

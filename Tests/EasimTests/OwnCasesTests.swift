@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `easim check --cases`: test cases written in Python, which are in the same report as easim's own cases.
+/// Tests `easim check --cases`: test cases written in Python, which appear in the same report as easim's own cases.
 @Suite(.waits, .enabled(if: access("/usr/bin/python3", X_OK) == 0, "needs python3")) struct OwnCasesTests {
   let place = TemporaryFolder()
 

@@ -71,7 +71,7 @@ import Testing
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }
 
-  /// easim requests the import only of a device that it may attach.
+  /// easim sends an import request only for a device that it may attach.
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()

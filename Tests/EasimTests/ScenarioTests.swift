@@ -6,7 +6,7 @@ import Testing
 @Suite(.waits) struct ScenarioTests {
   static let names = all.map(\.name)
 
-  /// The names of the scenarios, and how many seconds each takes in real time.
+  /// The names of the scenarios, and their durations in seconds of real time.
   static let all: [(name: String, seconds: Double)] = {
     guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
       preconditionFailure("easim scenario list does not work")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the repository's scripts as far as that is possible without building.
+/// Tests the repository's scripts as far as possible without building.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()

@@ -195,7 +195,7 @@ import Testing
         #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
-        // A stream that was opened but not scheduled may be polled, so this is no misuse.
+        // A stream that was opened but not scheduled may be polled, so this is not a misuse.
         stream.open()
       }
       await world.settle()

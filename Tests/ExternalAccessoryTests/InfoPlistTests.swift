@@ -133,8 +133,8 @@ import Testing
   }
 }
 
-/// This constant is read when the program is loaded, before `main` and before the manager is used, like a global
-/// variable of the app.
+/// Like a global variable of the app, this constant is read when the program is loaded, before `main` and before the
+/// manager is used.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
 /// Only ``InfoPlistTests`` runs these tests, in a process that has EASIM_INFO_PLIST set.

@@ -3,8 +3,9 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests N7 as apps see it: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing,
-/// where the main thread has ended. Also tests apps that wait for the main queue.
+/// Tests the behavior N7 of docs/external-accessory.md as apps see it: `Thread.isMainThread` in notifications,
+/// delegates and stream events under Swift Testing, where the main thread has ended. Also tests apps that wait for the
+/// main queue.
 @Suite(.waits) struct MainThreadTests {
   /// A client, seen in the field, that updates its user interface on whatever thread calls it.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {

@@ -129,7 +129,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(recorder.received == counting(4))
-      // The remaining events arrive in the mode from which the stream was not removed.
+      // The remaining events arrive in the mode in which the stream is still scheduled.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
       #expect(recorder.received == counting(10))

@@ -37,9 +37,9 @@ import Testing
     return seen
   }
 
-  /// On Apple's systems, a stream has been observed to be one of a pair of sockets (`useSocketInterface`, error 32). On
-  /// Linux, the streams are not sockets, but behave identically at each step. Where a write to a socket would raise
-  /// SIGPIPE, the process must survive.
+  /// On Apple's systems, streams have been observed to be sockets of a pair (`useSocketInterface`, error 32). On Linux,
+  /// the streams are not sockets, but behave identically at each step. Where a write to a socket would raise SIGPIPE,
+  /// the process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(

@@ -73,7 +73,7 @@ import Testing
     #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
   }
 
-  /// Users choose times, so even the longest possible time must not overflow.
+  /// Users can choose any time, so even the longest possible time must not overflow.
   @Test func theLongestTimesThereAreAreTimes() {
     var end = OneEnd.device {
       $0.answerTimeout = Milliseconds(.max)

@@ -6,7 +6,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests what the common suite does not cover for a channel over a descriptor, with a raw socket as the peer.
+/// Tests the properties of channels over descriptors that the common suite does not cover, with a raw socket as the
+/// peer.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
@@ -172,7 +173,7 @@ import Testing
     other.write("I did not hear that")
     #expect(other.read() == "good-bye")
     #expect(other.read() == "")
-    // The closed socket reads and drops bytes until its time limit; after that, the peer's writes fail.
+    // The closed socket reads and discards bytes until its time limit; after that, the peer's writes fail.
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 

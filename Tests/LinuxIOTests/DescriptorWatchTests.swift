@@ -59,7 +59,7 @@ import Testing
       var told = 0
       for index in 0..<2 {
         // Both descriptors are ready in one turn; the handler called first closes the other descriptor, and an idle
-        // pipe gets the closed one's number.
+        // pipe gets the closed descriptor's number.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading

@@ -16,8 +16,8 @@ import Testing
     #expect(heard.sorted() == [SIGUSR1, SIGTERM].sorted())
     watch.close()
     watch.close()
-    // The signal is still blocked, so a late signal does no harm. Unblocking the signal at the end restores the
-    // thread's state.
+    // The signal is still blocked, so a late signal is harmless. Unblocking the signal at the end restores the thread's
+    // state.
     pthread_kill(pthread_self(), SIGUSR1)
     var set = sigset_t()
     sigemptyset(&set)

@@ -152,7 +152,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// A name in the hosts file that means this machine but is not `localhost`, and the name's numeric address.
+  /// A name in the hosts file that refers to this machine but is not `localhost`, and the name's numeric address.
   static let localName: (name: String, host: String)? = {
     guard let file = fopen("/etc/hosts", "r") else { return nil }
     defer { fclose(file) }

@@ -185,7 +185,7 @@ class Accessory:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            # BaseException includes what pytest raises to fail or skip a test, which is not an Exception.
+            # pytest fails or skips a test by raising a BaseException that is not an Exception.
             if self.world.server.is_running:
                 self.world.keep_behavior_error(error)
             try:

@@ -31,7 +31,7 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
             what = "is not executable" if Path(given).is_file() else "does not exist"
             raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
         return Path(found)
-    # Wheels that contain the program store it next to this file; the `easim` command next to Python starts the program.
+    # Wheels that bundle the program store it next to this file; the `easim` command next to Python starts the program.
     for folder in (Path(__file__).resolve().parent, Path(sys.executable).parent):
         candidate = folder / "easim"
         if candidate.is_file() and os.access(candidate, os.X_OK):

@@ -20,7 +20,7 @@ enum Sample {
     }
   }
 
-  /// Returns where the X.509 certificate is in one of easim's envelopes: after 45 bytes of headers, before an empty
+  /// Returns the range of the X.509 certificate in one of easim's envelopes: after 45 bytes of headers, before an empty
   /// SET.
   static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
     45..<generation.certificateByteCount - 2

@@ -4,7 +4,7 @@ import TestSupport
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 
-  /// Returns what the command writes to stderr, what it writes to stdout, and its exit code if that is not 2. A word in single quotes may contain
+  /// Returns the command's stderr, its stdout, and its exit code unless that is 2. A word in single quotes may contain
   /// spaces.
   static func output(of line: Substring) throws -> String {
     let place = TemporaryFolder()

@@ -106,7 +106,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Reads and writes in turns until the session breaks, or until everything has been written and, if the thread is
+  /// Alternates reads and writes until the session breaks, or until everything has been written and, if the thread is
   /// patient, echoed back.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)

@@ -27,7 +27,7 @@ func open(_ world: SimulatedWorld) async throws -> Open {
     simulated: simulated, accessory: accessory, session: session, far: try #require(simulated.sessions.first))
 }
 
-/// Runs `body` in a world in which a session with an echo accessory is open.
+/// Runs `body` in a world with an open session to an echo accessory.
 func withOpenSession(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld, Open) async throws -> Void

@@ -74,7 +74,7 @@ final class BluetoothLab {
     daemon = nil
   }
 
-  /// Restarts BlueZ: registrations are lost, pairings remain.
+  /// Restarts BlueZ; registrations are lost, but pairings remain.
   func restartService() throws {
     let (adapters, devices) = (blueZ.adapters, blueZ.devices)
     stopService()

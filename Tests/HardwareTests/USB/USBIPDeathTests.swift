@@ -57,7 +57,7 @@ import Testing
     var accessory: AccessoryEnd?
     export.plugIn { accessory = AccessoryEnd($0.main) }
     let client = try importing(example.family)
-    // This is the client's first bulk transfer, which starts the cable.
+    // The client's first bulk transfer starts the cable.
     client.send(USBIPBytes.submit(2, incoming: true, endpoint: 1, length: 16_384))
     try run("the cable begins") { accessory != nil }
     let end = try #require(accessory)

@@ -19,7 +19,7 @@ import Testing
   @Test func noMorePacketsAreInFlightThanThePeerCanTake() {
     var end = accessory(window: 3, length: 24)
     #expect(end.writes(bytes(120), to: 1) == 120)
-    // Of a packet's 24 bytes, 10 surround the payload and 2 hold the session's number, which leaves 12 for data.
+    // Of a packet's 24 bytes, 10 are framing and 2 hold the session's number, which leaves 12 for data.
     let all = bytes(120)
     let expected = [data(1, Array(all[0..<12])), data(2, Array(all[12..<24])), data(3, Array(all[24..<36]))]
     #expect(end.says() == expected)

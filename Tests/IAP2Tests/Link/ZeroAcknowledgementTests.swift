@@ -40,7 +40,7 @@ import Testing
     let sent = end.says()
     #expect(sent.count == 300)
     #expect(sent.first == Sheet.packet(0x40, 2, 0, session: 1, "4040000d4e0a00070000656e00"))
-    // AA00 had sequence number 1 and the first of these packets 2, so the 255th has number 0.
+    // AA00 had sequence number 1, and the first of these packets has number 2, so the 255th has number 0.
     #expect(sent[254] == Sheet.packet(0x40, 0, 0, session: 1, "4040000d4e0a00070000656e00"))
     #expect(end.peer.core.isLinkUp == true)
     #expect(end.passes(20_000) == [])

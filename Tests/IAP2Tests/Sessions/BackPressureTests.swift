@@ -2,7 +2,7 @@ import IAP2
 import Testing
 
 /// An unread session's packets are no longer acknowledged. Before the device can give up on the link, the accessory
-/// ends only that session.
+/// ends only the unread session.
 @Suite struct BackPressureTests {
   /// Returns an accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number
   /// 43 (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the time after

@@ -61,8 +61,8 @@ import Testing
     #expect(Sheet.hex(vector.encoded.encoded) == vector.hex)
   }
 
-  /// Vector M05 is what a device sends when it refuses parameters 3 and 7, here because the serial number is blank and
-  /// a list is missing.
+  /// Vector M05 is a device's refusal of parameters 3 and 7, here because the serial number is blank and a list is
+  /// missing.
   @Test func m05IsTheRefusalOfABlankSerialNumberAndAMissingList() {
     let body =
       Sheet.parameter(0, Sheet.text("Example")) + Sheet.parameter(1, Sheet.text("E1"))

@@ -34,8 +34,8 @@ extension RedactionTests {
     var h4: [UInt8] { [kind == .command ? 1 : kind == .receivedEvent ? 4 : 2] + bytes }
   }
 
-  /// Returns a controller's frames: names, addresses, keys and another service's data as well as iAP2 in fragments, one
-  /// of which is truncated.
+  /// Returns a controller's frames, which contain names, addresses, keys, another service's data, and iAP2 in
+  /// fragments, one of which is truncated.
   static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
     func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
       HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)

@@ -322,7 +322,7 @@ import Testing
     #expect(throws: RecordingError.noIdentification) { try Recording(entries) }
   }
 
-  /// Every truncated recording is read up to the point where it was cut, or gives an error.
+  /// Every truncated recording is read up to the point where it was cut, or causes an error.
   @Test func everyTruncationIsReadUpToThere() throws {
     let rig = ReplayRig()
     let app = AskingApp(Self.requests, in: rig)

@@ -7,8 +7,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests real programs on a real-time loop. The tests run one after another, because they count this process's
-/// descriptors and children.
+/// Tests real programs on a real-time loop. The tests run one at a time, because they count this process's descriptors
+/// and children.
 @Suite(.waits, .serialized) struct ExecBehaviorTests {
   private static let hangLimit = Duration.seconds(30)
   private let loop: EpollLoop

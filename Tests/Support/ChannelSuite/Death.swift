@@ -10,7 +10,7 @@ public enum Death: String, CaseIterable, Sendable {
   case cut
 }
 
-/// The peer that dies; it never reads.
+/// A peer that dies, and that never reads.
 public protocol RemoteEnd: AnyObject {
   func send(_ bytes: [UInt8])
   /// Makes the peer die. May be called again after ``Death/halfClose``.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A generated text that is committed, such as golden error texts, a schema, or a table in a document.
+/// A committed text that is generated from code, such as golden error texts, a schema, or a table in a document.
 ///
 /// A test compares the committed text with what the code now generates. To accept the new text, run `EASIM_REWRITE=1
 /// Scripts/test -- --filter NameOfTheTest` and check `git diff`.

@@ -7,7 +7,7 @@ import Foundation
 /// let plist = folder.write("<plist/>", to: "Info.plist")
 /// ```
 ///
-/// Without a writable folder the tests are meaningless, so an error ends the run with a message.
+/// Without a writable folder, the tests are meaningless, so an error stops the run with a message.
 public final class TemporaryFolder {
   /// The folder's path, which is short, so that a socket's path in the folder is not too long.
   public let path: String

@@ -3,7 +3,7 @@ import Testing
 
 /// Runs each test of a suite on its own thread. Only a few of these tests run at a time.
 ///
-/// Swift's own pool has one thread for each processor. A test that blocks in that pool, waiting for a program, a
+/// Swift's own pool has one thread for each processor. A test that blocks in Swift's pool, waiting for a program, a
 /// descriptor or another thread, occupies one of the few threads. An async test that is already running then has to
 /// wait for a free thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {

@@ -89,7 +89,7 @@ import Testing
     let report = try rig.finish()
     #expect(rig.runner.outcome == .done)
     #expect(abs(report.bytesPerSecond - Double(rate)) <= Double(rate) / 100)
-    // The rate is kept in each second, not only on average.
+    // The rate is maintained in each second, not only on average.
     let perSecond = Int(Duration.seconds(1) / report.series.length)
     for start in stride(from: 0, to: 59 * perSecond, by: perSecond) {
       let bytes = report.series.slices[start..<start + perSecond].reduce(0) { $0 + $1.bytes }

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Errors that a schema cannot express: only the reader reports them.
+  /// Errors that only the reader reports, because a schema cannot express them.
   static let beyondTheSchema = [
     "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",

@@ -5,7 +5,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Runs a session through the complete stack, in which the packet numbers wrap around four hundred times.
+/// Runs a session through the complete stack that is long enough for packet numbers to wrap around four hundred times.
 @Suite struct LongSessionTests {
   @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
     var plan = SoakPlan(seed: 1)

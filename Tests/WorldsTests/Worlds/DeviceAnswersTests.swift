@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Tests what a device sends and answers automatically, with profiles of real kinds of accessories. The host drives
-/// each accessory, and the test observes both sides.
+/// Tests the messages that a device sends and answers automatically, with profiles of real kinds of accessories. The
+/// host drives each accessory, and the test observes both sides.
 @Suite struct DeviceAnswersTests {
   private final class Play {
     let loop = VirtualLoop(seed: 1)

@@ -9,11 +9,10 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests accessories that support only one order of authentication and identification, and a device that finds out
-/// which order that is.
+/// Tests accessories that support only one order of authentication and identification, and a device that detects this
+/// order.
 @Suite struct OrderTests {
-  /// Returns a world whose accessory supports only the order with identification first, and rejects the other order in
-  /// the way that `quirk` describes.
+  /// Returns a world whose accessory must be identified first, and rejects the other order as `quirk` describes.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Returns a complete scenario, whose steps start on line 2 at column 8, and its other keys on line 3.
+  /// Returns a complete scenario, whose steps start on line 2 at column 8, and whose other keys start on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )

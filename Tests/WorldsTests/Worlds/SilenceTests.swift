@@ -197,7 +197,7 @@ import Testing
 
   @Test func answeringDetectionAgainAndAgainBuysNoTime() throws {
     let rig = try Rig()
-    // The accessory's SYNs are lost: the accessory starts over after ten SYNs, and the device answers detection again.
+    // Because its SYNs are lost, the accessory starts over after ten of them, and the device answers detection again.
     let pair = LoopbackChannel.makePair(on: rig.loop)
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(60))
