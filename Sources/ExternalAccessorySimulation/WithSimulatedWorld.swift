@@ -106,7 +106,6 @@ private actor Turns {
   }
 }
 
-/// The timeline and the transcript for a failed test.
 extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }

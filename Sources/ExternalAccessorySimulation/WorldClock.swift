@@ -97,7 +97,6 @@ final class Sleepers: @unchecked Sendable {
   private var isOver = false
   private let woken = Locked(Woken())
 
-  /// Counts tasks that were woken but have not gone back to sleep.
   private struct Woken {
     /// The number of woken tasks whose call to `sleep` has not returned yet.
     var resuming = 0
@@ -120,7 +119,6 @@ final class Sleepers: @unchecked Sendable {
 
   func forgetWoken() { woken.withLock { $0.awake = 0 } }
 
-  /// Records that a woken task has continued.
   func hasReturned() { woken.withLock { $0.resuming -= 1 } }
 
   func add(_ sleeper: Sleeper, at deadline: Instant) {

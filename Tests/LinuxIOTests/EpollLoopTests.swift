@@ -155,7 +155,6 @@ import Testing
     let counter = Atomic<Int>(0)
     let done = Flag()
     for loop in loops { try loop.start() }
-    // Each loop passes a token to the next loop.
     @Sendable func pass(_ index: Int) {
       if counter.add(1, ordering: .relaxed).newValue == 4_000 { return done.raise() }
       loops[(index + 1) % loops.count].execute { pass(index + 1) }

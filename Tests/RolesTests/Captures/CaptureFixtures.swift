@@ -18,7 +18,6 @@ enum Fixture {
     "DATA seq=65 ack=1 session=1 1D00 StartIdentification",
     "DATA seq=67 ack=4 session=1 EA00 StartExternalAccessoryProtocolSession protocol=177 session=1",
   ]
-  /// Whether the accessory sent each of these packets.
   static let isFromAccessory = [true, true, false, false, false]
 
   static func number(_ value: Int, _ count: Int, _ order: ByteOrder) -> [UInt8] {

@@ -37,7 +37,6 @@ import Testing
     #expect(abs(report.sizes.mean * 300 - Double(report.bytes)) < Double(report.bytes) * 0.001)
     #expect(report.headline.hasPrefix("300 bursts of uniform,from=1,to=3000 bytes, echo verified byte for byte"))
     #expect(try BurstReportTests.read(report.json.text).sizes == report.sizes)
-    // The same seed gives the same run.
     #expect(try LoadRig(plan).finish().sizes == report.sizes)
     #expect(try LoadRig(plan, seed: 8).finish().sizes != report.sizes)
   }

@@ -66,7 +66,6 @@ import Testing
     #expect(
       received.contains(
         "5703 AccessoryWiFiConfigurationInformation ssid=\"Head Unit\" passphrase=\"12345678\" security=2 channel=36"))
-    // Both sides saw the same events.
     #expect(play.messages(.accessory, .received) == sent)
     #expect(play.messages(.accessory, .sent) == received)
   }
