@@ -8,7 +8,7 @@ public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessory
 /// Called after the picker has closed. The error is nil if an accessory was chosen and connected.
 public typealias EABluetoothAccessoryPickerCompletion = ((any Error)?) -> Void
 
-/// An error thrown if no accessory was chosen and connected.
+/// An error that is reported if no accessory was chosen and connected.
 public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, Sendable {
   /// The underlying error object.
   public let _nsError: NSError

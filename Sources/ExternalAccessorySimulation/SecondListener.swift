@@ -12,7 +12,7 @@ import Foundation
 /// #expect(app.connects == 0)
 /// ```
 ///
-/// The listener gets no notifications after ``stop()``, or once it has been released.
+/// The listener receives no notifications after ``stop()``, or once it has been released.
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {

@@ -93,7 +93,7 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Adds the time during which the world stood still before the condition became true.
+  /// Adds up how long the world stood still before the condition became true.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
@@ -134,7 +134,7 @@ extension SimulatedWorld {
   /// threads, so virtual time stops while they read; otherwise a slow thread would look to the accessory like an app
   /// that stopped reading.
   private struct Readers {
-    /// The number of reads at the time a wait timed out. The call then waits again only after another read.
+    /// The number of reads when a wait timed out; the call waits again only after another read.
     var ignored: Int?
     let begin = Date()
   }

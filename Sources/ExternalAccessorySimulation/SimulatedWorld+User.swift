@@ -147,7 +147,7 @@ extension SimulatedWorld {
   }
 
   /// Launches the app again, in the foreground. The launched app is not registered for notifications. Accessories that
-  /// are already connected are in its list, and no notifications are posted for them. Does nothing if the app is
+  /// are already connected are in the app's list, and no notifications are posted for them. Does nothing if the app is
   /// running.
   public func launchApp() {
     perform { [realm, settings] inner in

@@ -155,10 +155,10 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
-  /// The number of lines of the timeline and of the transcript that have been shown with failures.
+  /// The numbers of timeline and transcript lines that have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// Sets the number of lines shown, and returns the previous one.
+  /// Sets the numbers of lines shown, and returns the previous ones.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }

@@ -111,8 +111,8 @@ final class Sleepers: @unchecked Sendable {
   /// Whether tasks have been woken since a call last waited for them.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Returns whether to keep waiting for a woken task, because the task has not continued yet, or may soon go back to
-  /// sleep. `seconds` is the time that the caller has waited.
+  /// Returns true if a woken task has not continued yet, or may soon go back to sleep. `seconds` is the time that the
+  /// caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }

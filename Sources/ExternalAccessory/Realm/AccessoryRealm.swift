@@ -280,8 +280,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot verify
-/// this.
+/// A value that is created and used on the main thread, which the compiler cannot verify with the trait
+/// AppleSendability.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

@@ -65,7 +65,7 @@ package struct BundleDeclarations: Equatable, Sendable {
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The dictionary is mutable, although CoreFoundation declares it with the immutable type.
+    // The dictionary is mutable, although CoreFoundation declares it as immutable.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)

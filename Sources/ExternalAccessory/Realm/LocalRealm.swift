@@ -23,8 +23,8 @@ internal import LinuxIO
 ///
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
-  /// The time that the first use of the manager waits for accessories that are already plugged in. Accessories plugged
-  /// in by then are in the list from the start and, as on Apple's systems, cause no notification.
+  /// The time that the first use of the manager waits for accessories that are already plugged in. Accessories that are
+  /// plugged in during this time are in the list from the start and, as on Apple's systems, cause no notification.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 
@@ -153,8 +153,8 @@ enum LocalRealm {
     return settings
   }
 
-  /// The possible paths of Info.plist: next to the program, and in the folder above it, which for
-  /// `X.app/Contents/Linux/` is inside the bundle.
+  /// The possible paths of Info.plist: next to the program and, for bundles with `Contents/Linux/`, in the folder above
+  /// it.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()

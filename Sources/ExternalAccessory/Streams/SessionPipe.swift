@@ -111,7 +111,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The misuse if the app has not written the rest of a short write, although the app has since been notified of room.
+  /// The misuse of not writing the rest of a short write, although the app has since been notified of room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }

@@ -44,8 +44,8 @@ final class StreamPort: @unchecked Sendable {
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
-  /// Whether a block on the main queue will deliver the events that the main run loop does not. Only one block is
-  /// queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
+  /// Whether a block is queued on the main queue to deliver the events that the main run loop does not. Only one block
+  /// is queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
   private var isNudging = false
   private var watch = LoopWatch()
 

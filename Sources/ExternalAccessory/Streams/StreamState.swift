@@ -46,8 +46,8 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// The error of failing reads and writes. It may be set before the delegate is notified, because a write fails as
-  /// soon as the accessory is gone.
+  /// The error of failing reads and writes. The error may be set before the delegate is notified, because a write fails
+  /// as soon as the accessory is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
