@@ -93,7 +93,7 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Adds up how long the world stood still before the condition became true.
+  /// Counts the time that the world stood still before the condition became true.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
