@@ -30,15 +30,20 @@ final class FullPipe {
   }
 
   func read(to text: String) throws -> [String] {
-    var bytes: [UInt8] = []
+    var lines: [String] = []
+    var unfinished: [UInt8] = []
     while true {
-      let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-      if let end = lines.dropLast().firstIndex(where: { $0.contains(text) }) {
-        return lines[...end].filter { !$0.hasPrefix("....") }.map(String.init)
-      }
       let more = try StuckPlace.read(readingEnd, "a line with '\(text)'")
       if more.isEmpty { throw ProgramFailure(description: "it ended without a line with '\(text)'") }
-      bytes += more
+      var parts = more.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      let tail = parts.removeLast()
+      for part in parts {
+        let line = String(decoding: unfinished + part, as: UTF8.self)
+        unfinished = []
+        if !line.hasPrefix("....") { lines.append(line) }
+        if line.contains(text) { return lines }
+      }
+      unfinished += tail
     }
   }
 
