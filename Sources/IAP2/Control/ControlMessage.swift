@@ -71,7 +71,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// Returns the message in a packet that contains exactly one message; nil for any other packet.
+  /// Returns the message in a packet that contains exactly one message, or nil for any other packet.
   private static func onlyMessage(in payload: RawSpan) -> ControlMessage? {
     let count = payload.byteCount
     func word(_ at: Int) -> UInt16 { payload.unsafeLoadUnaligned(fromByteOffset: at, as: UInt16.self).bigEndian }
@@ -81,7 +81,7 @@ struct ControlStream {
       body: payload.extracting(ControlMessage.headerSize..<count).withUnsafeBytes { [UInt8]($0) })
   }
 
-  /// Returns the next complete message or the garbage before it; nil if neither is available yet.
+  /// Returns the next complete message, or the garbage before it. Returns nil if neither is available yet.
   mutating func next() -> Item? {
     if let message = whole.take() { return .message(message) }
     if buffer.isEmpty { return nil }

@@ -6,7 +6,7 @@ public enum MessageCatalog {
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
-    /// The message's name; empty if no source names the message.
+    /// The message's name, or an empty string if no source names the message.
     public let name: String
     /// The role that sends the message, if known.
     public let sender: Link.Role?
@@ -47,13 +47,13 @@ public enum MessageCatalog {
     public let id: UInt16
     /// How the parameter's value is encoded.
     public let kind: ValueKind
-    /// The parameter's name; empty if no source names it.
+    /// The parameter's name, or an empty string if no source names the parameter.
     public let name: String
     /// The known parameters of a group.
     public let group: [ParameterEntry]
   }
 
-  /// Returns a message's entry; nil if the message is not listed.
+  /// Returns a message's entry, or nil if the message is not listed.
   public static func entry(_ id: MessageID) -> Entry? {
     byNumber[id.rawValue]
   }
@@ -79,8 +79,8 @@ extension MessageCatalog.Entry {
 }
 
 extension MessageCatalog.ParameterEntry {
-  /// Parses text such as "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to its end or a closing
-  /// brace.
+  /// Parses text such as "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end of the text or
+  /// a closing brace.
   fileprivate static func read(_ text: inout Substring) -> [Self] {
     var entries: [Self] = []
     while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
@@ -106,7 +106,7 @@ extension Substring {
   }
 }
 
-/// A control message's number; easim interprets only the messages that have a constant here.
+/// A control message's number. easim interprets only the messages that have a constant here.
 ///
 /// ``MessageCatalog`` contains the names of all known messages.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
@@ -120,7 +120,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 
   private init(_ value: UInt16) { rawValue = value }
 
-  /// Sent by the device to request the identification.
+  /// Sent by the device to request identification.
   public static let startIdentification = MessageID(0x1D00)
   /// Sent by the accessory to provide its ``Identification``.
   public static let identificationInformation = MessageID(0x1D01)
@@ -173,8 +173,8 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible {
-  /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession"; only the number if the message has no
-  /// name.
+  /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession", or only the number if the message has
+  /// no name.
   public var description: String {
     let number = Hex.number(rawValue)
     guard let name = MessageCatalog.entry(self)?.name, !name.isEmpty else { return number }

@@ -76,7 +76,7 @@ extension String {
 
 /// A parameter of a control message, decoded according to ``MessageCatalog``.
 public struct DecodedParameter: Hashable, Sendable {
-  /// A decoded value; ``bytes`` if the kind is unknown or the value does not fit its kind.
+  /// A decoded value, or ``bytes`` if the kind is unknown or the value does not fit its kind.
   public enum Value: Hashable, Sendable {
     case text(String)
     case number(UInt64)
@@ -90,7 +90,7 @@ public struct DecodedParameter: Hashable, Sendable {
 
   /// The parameter's number.
   public var id: UInt16
-  /// The parameter's name; empty if it has none.
+  /// The parameter's name, or an empty string if it has none.
   public var name: String
   /// The parameter's value.
   public var value: Value

@@ -15,7 +15,7 @@ public struct Parameter: Hashable, Sendable {
   }
 }
 
-/// The reason a parameter cannot be read, with the offending bytes.
+/// The reason why a parameter cannot be read, and the offending bytes.
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problem as a sentence fragment.
   public var problem: String
@@ -104,7 +104,7 @@ extension Parameter {
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
-  /// Checks that the value is empty, because only the parameter's presence matters.
+  /// Checks that the value of a presence-only parameter is empty.
   public func none() throws(ParameterError) {
     guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
@@ -121,8 +121,8 @@ extension [Parameter] {
     first { $0.id == id }
   }
 
-  /// Returns the only parameter with this number; throws if it is missing or repeated. `base` is the enclosing group's
-  /// offset, which is reported if the parameter is missing.
+  /// Returns the only parameter with this number. Throws if the parameter is missing or repeated. If the parameter is
+  /// missing, the error gives `base`, the offset of the enclosing group.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
@@ -134,7 +134,7 @@ extension [Parameter] {
   }
 }
 
-/// Encodes the parameters of a control message: length, number, value.
+/// Encodes the parameters of a control message, each as its length, number and value.
 public struct ParameterWriter: Sendable {
   /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
@@ -142,8 +142,8 @@ public struct ParameterWriter: Sendable {
   /// Creates an empty writer.
   public init() {}
 
-  /// Appends a parameter with these bytes as its value. A value too long for its length field is written anyway;
-  /// sending the message then fails with an error that gives the length.
+  /// Appends a parameter with these bytes as its value. If a value is too long for its length field, it is written
+  /// anyway, and sending the message fails with an error that gives the length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))
@@ -151,7 +151,7 @@ public struct ParameterWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
-  /// Appends a parameter that has no value, because only its presence matters.
+  /// Appends a presence-only parameter, which has no value.
   public mutating func none(_ id: UInt16) {
     blob(id, [])
   }

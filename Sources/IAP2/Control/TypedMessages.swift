@@ -1,4 +1,4 @@
-/// An accessory's request to launch an app (EA02); it has no effect if the app is already running.
+/// An accessory's request to launch an app (EA02). The request has no effect if the app is already running.
 public struct AppLaunchRequest: Hashable, Sendable {
   /// The app's bundle identifier.
   public var bundleID: String
@@ -11,7 +11,8 @@ public struct AppLaunchRequest: Hashable, Sendable {
     self.withAlert = withAlert
   }
 
-  /// Decodes an EA02 message; nil for any other message. If the second parameter is missing, the device asks the user.
+  /// Decodes an EA02 message, or returns nil for any other message. If the second parameter is missing, the device asks
+  /// the user.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)

@@ -14,9 +14,9 @@ public struct FileReceiver: Sendable {
   public enum Action: Hashable, Sendable {
     case send([UInt8])
     case began(UInt8, size: Int)
-    /// A file is complete; `type` is nil if the sender did not specify one.
+    /// A file is complete. Its `type` is nil if the sender did not specify one.
     case received(UInt8, type: UInt16?, [UInt8])
-    /// A transfer failed, for the reason in the text.
+    /// A transfer failed; the text gives the reason.
     case failed(UInt8, String)
     /// An invalid packet arrived; the text describes the problem and includes the packet's bytes.
     case malformed(String)
@@ -116,7 +116,8 @@ public struct FileSender: Sendable {
 
   /// The maximum number of file bytes per packet; the link does not split file packets.
   public let pieceSize: Int
-  /// Announced files that have not been delivered; a file's array is empty once all its bytes have been sent.
+  /// The files that have been announced but not yet delivered. A file's array is empty once all its bytes have been
+  /// sent.
   private var files: [UInt8: [UInt8]] = [:]
   /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
@@ -141,7 +142,7 @@ public struct FileSender: Sendable {
   /// Returns true until the file is delivered or cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { files[id] != nil }
 
-  /// Handles a packet from the other end about a file that this end sends.
+  /// Handles a packet from the other end about a file that this end is sending.
   public mutating func receive(_ packet: [UInt8]) -> [Action] {
     guard packet.count >= 2, let bytes = files[packet[0]] else { return [] }
     let id = packet[0]

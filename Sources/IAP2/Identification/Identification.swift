@@ -25,7 +25,7 @@ public struct Identification: Hashable, Sendable {
   /// Parameter 10: the External Accessory protocols. If the accessory has the flicker quirk, this list is empty in its
   /// first identification.
   public var protocols: [ExternalAccessoryProtocol] = []
-  /// Parameter 11: the team ID by which apps are matched.
+  /// Parameter 11: the team ID that is used to match apps.
   public var appMatchTeamID: String?
   /// Parameter 12: the current language.
   public var currentLanguage = "en"
@@ -93,7 +93,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
   public var name: String
   /// Whether the device offers to find an app.
   public var matchAction: MatchAction
-  /// The transport component whose own endpoints carry the protocol's sessions; nil if the sessions use the link.
+  /// The transport component whose own endpoints carry the protocol's sessions, or nil if the sessions use the link.
   public var nativeTransportComponent: UInt16?
   /// Whether the protocol belongs to CarPlay.
   public var isCarPlay: Bool

@@ -19,7 +19,7 @@ public struct IdentificationJudge: Hashable, Sendable {
 
   /// The result of checking an identification.
   public struct Verdict: Hashable, Sendable {
-    /// The reasons for rejection; empty if the identification is accepted.
+    /// The reasons for the rejection, or an empty array if the identification is accepted.
     public var errors: [IdentificationFinding]
     /// Findings that do not lead to rejection.
     public var warnings: [IdentificationFinding]
@@ -74,7 +74,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Problems that do not prevent a parameter from being read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule depends on besides the one named in the rule's findings.
+  /// The parameters that a rule depends on, other than the one that its findings name.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -237,7 +237,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case blankText
   /// A string lacks its terminating zero byte, but is read anyway.
   case textWithoutEnd
-  /// One parameter contains several zero-terminated languages, all of which are read.
+  /// One parameter contains several zero-terminated language codes, all of which are read.
   case packedLanguages
   case blankOptionalText
   /// A presence-only parameter has a value.

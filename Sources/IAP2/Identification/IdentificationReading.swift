@@ -68,7 +68,7 @@ public struct IdentificationReading: Hashable, Sendable {
       case 18: identification.hidComponents.append(try readHID(parameter))
       case 34: identification.productPlanUID = try text(parameter)
       default:
-        // The offset is a position in the message, not part of the identification.
+        // The offset is a position in the message and not part of the identification itself.
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {
@@ -78,8 +78,8 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// Normally each parameter contains one language, but some accessories pack several zero-terminated languages into
-  /// one.
+  /// Normally each parameter contains one language code, but some accessories pack several zero-terminated codes into a
+  /// single parameter.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
@@ -96,8 +96,8 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// Reads a string, even if its terminating zero byte is missing. For a string in a group, findings name the parameter
-  /// `group`.
+  /// Reads a string, even if its terminating zero byte is missing. If the string is in a group, findings give `group`
+  /// as the parameter.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -108,7 +108,7 @@ public struct IdentificationReading: Hashable, Sendable {
     return text
   }
 
-  /// Reports a value in a presence-only parameter, and continues.
+  /// Reports a finding if a presence-only parameter has a value. Returns true if the parameter is present.
   private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
     guard let parameter else { return false }
     if !parameter.value.isEmpty {
@@ -204,7 +204,7 @@ public final class IdentificationMemory {
   /// Creates an empty cache.
   public init() {}
 
-  /// Returns the judged content of a 1D01 message, from the cache if possible.
+  /// Reads and checks a 1D01 message, or returns the cached result.
   func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
     if judge != self.judge {
       self.judge = judge
@@ -217,8 +217,8 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Returns one object that all peers with equal settings share, because each copy would take 300 bytes. Settings
-  /// differ only while a device finds out which startup order an accessory needs.
+  /// Returns an object shared by all peers with equal settings, because each copy would take 300 bytes. Settings differ
+  /// only while a device is finding out which startup order an accessory needs.
   func shared(_ settings: DeviceRole.Settings) -> DeviceRole.SharedSettings {
     if let known = self.settings, known.value == settings { return known }
     let made = DeviceRole.SharedSettings(settings)

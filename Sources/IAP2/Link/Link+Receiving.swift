@@ -114,14 +114,14 @@ extension Link {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end retransmits a packet before it gives up on the link.
+  /// How long the other end keeps retransmitting a packet before it gives up on the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }
 
   // MARK: Time
 
-  /// The time at which to call ``handleTimeout(now:)``; nil on an idle link.
+  /// The time at which to call ``handleTimeout(now:)``, or nil on an idle link.
   public var deadline: Instant? {
     guard terms.isUp else { return phaseDeadline }
     if terms.isZeroAcknowledgement { return nil }

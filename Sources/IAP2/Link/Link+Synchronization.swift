@@ -27,8 +27,8 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// Handles an iAP1 frame. An accessory in detection may learn from the frame that the device supports only iAP1. All
-  /// other frames are ignored, because damaged bytes can look like an iAP1 frame.
+  /// Handles an iAP1 frame. During detection, such a frame may tell the accessory that the device supports only iAP1.
+  /// All other frames are ignored, because damaged bytes can look like an iAP1 frame.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
     guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }
@@ -36,8 +36,8 @@ extension Link {
     return .down(.legacyDevice(frame: frame))
   }
 
-  /// Returns true if the frame is an iAP1-only device's answer to detection: in the general lingo, either
-  /// RequestIdentify or an acknowledgement of command EE with any status.
+  /// Returns true if the frame is an iAP1-only device's answer to detection. Both possible answers belong to the
+  /// general lingo: RequestIdentify, or an acknowledgement of command EE with any status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00
@@ -141,7 +141,7 @@ extension Link {
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
         // The same SYN arrived again, so the answer was lost. The repeated SYN counts as an attempt, because answering
-        // it postpones this end's own retransmission.
+        // it restarts this end's own retransmission timer.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
         return .nothing
@@ -267,7 +267,7 @@ extension Link {
     case .detecting(let attempts, let next) where next <= now:
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
-      // The SYN is repeated unchanged, because another sequence number would make it a new SYN.
+      // The SYN is repeated unchanged, because a different sequence number would make it a new SYN.
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
       phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
       pending.insert(.synchronization)

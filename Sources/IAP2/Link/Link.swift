@@ -12,8 +12,8 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// The link's owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads to
-/// deliver, in which order, and when to send. The link knows sessions only by their numbers.
+/// The link's owner passes in complete packets (see ``PacketScanner``) and the current time. The link decides which
+/// payloads to deliver, in which order, and when to send. The link knows sessions only by their numbers.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
 /// flight and their lengths never exceed the limits that the other end announced; an idle link has no deadline.
@@ -30,7 +30,7 @@ public struct Link: ~Copyable {
   public enum Phase: Equatable, Sendable {
     /// The link has not started, is asleep, or has given up.
     case stopped
-    /// The accessory has sent the detection sequence `attempts` times, and repeats it at `next`.
+    /// The accessory has sent the detection sequence `attempts` times, and will repeat it at `next`.
     case detecting(attempts: Int, next: Instant)
     /// The device is waiting for the detection sequence or a SYN.
     case listening
@@ -84,13 +84,13 @@ public struct Link: ~Copyable {
   /// How many more times the recovery values are exchanged before the link adopts the device's values.
   var settlingRoundsLeft = 0
   var isStalled = false
-  /// The out-of-range values that were replaced in the other end's SYN; kept until the owner fetches them.
+  /// The out-of-range values that were replaced in the other end's SYN, kept until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
   /// The last refused SYN; repetitions of it are refused without another report.
   var refusedSynchronization: [UInt8]?
   /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The values that every packet needs, in a struct without arrays.
+  /// The values that every packet needs. The struct contains no arrays, so it is cheap to read.
   private(set) var terms = Terms()
 
   /// Creates a link that has not started.
@@ -141,7 +141,7 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as the External Accessory session's limit allows, and returns how many.
+  /// Queues as many of `bytes` as the External Accessory session's limit allows, and returns how many it queued.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
@@ -164,7 +164,7 @@ public struct Link: ~Copyable {
     sender.balance(of: SendQueue.Owner(id))
   }
 
-  /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
+  /// Passes the next run of complete packets to `body`, which sends or copies it. Returns false if there is nothing to
   /// send. A run consists of at least one packet, and ends once it has at least `limit` bytes. If the run wraps around
   /// the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
@@ -191,7 +191,7 @@ public struct Link: ~Copyable {
     return true
   }
 
-  /// Appends the next packet to `bytes`; returns false if there is nothing to send now.
+  /// Appends the next packet to `bytes`. Returns false if there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
@@ -263,7 +263,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // Each further exchange of recovery values answers, and so acknowledges, the device's SYN+ACK.
+      // After the first exchange of recovery values, the SYN also acknowledges the device's SYN+ACK.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder
@@ -281,8 +281,8 @@ public struct Link: ~Copyable {
     PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
   }
 
-  /// The iAP1 frame with which an iAP1-only device rejects detection: the general lingo's acknowledgement of command EE
-  /// with status 4 (bad parameter).
+  /// The iAP1 frame that an iAP1-only device sends to reject detection: the general lingo's acknowledgement of command
+  /// EE with status 4 (bad parameter).
   public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
   /// The iAP1 frame RequestIdentify.
   public static let legacyRequestIdentify: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE]

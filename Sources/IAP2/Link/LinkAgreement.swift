@@ -39,7 +39,7 @@ public struct LinkAgreement: Hashable, Sendable {
   /// The maximum payload of one packet to the other end.
   public var maximumPayload: Int { Int(peerMaximumPacketLength) - PacketHeader.overhead }
 
-  /// Returns the number of the link's session of this kind; nil if there is none.
+  /// Returns the number of the link's session of this kind, or nil if there is none.
   public func session(_ kind: LinkSession.Kind) -> UInt8? {
     sessions.first { $0.kind == kind }?.id
   }
@@ -150,7 +150,7 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// Returns how much data may be in flight on a link with this retransmission timeout; nil if the line's rate is
+  /// Returns how much data may be in flight on a link with this retransmission timeout, or nil if the line's rate is
   /// unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }

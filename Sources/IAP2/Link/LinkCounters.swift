@@ -1,5 +1,5 @@
-/// Counts a link's packets and rare events since its creation, for reports and for tests of whether a seed reached a
-/// rare case.
+/// Counts a link's packets and rare events since the link was created. Reports print the counters, and tests use them
+/// to check whether a seed reached a rare case.
 public struct LinkCounters: Hashable, Sendable {
   /// Packets sent, including retransmissions and bare acknowledgements.
   public var packetsSent = 0
@@ -23,11 +23,11 @@ public struct LinkCounters: Hashable, Sendable {
   public var skippedBytes = 0
   /// Bare acknowledgements sent.
   public var acknowledgementsSent = 0
-  /// How often packets had to wait for the window to open.
+  /// The number of times that packets had to wait for the window to open.
   public var windowStalls = 0
-  /// How often the sequence number wrapped from 255 to 0.
+  /// The number of times that the sequence number wrapped from 255 to 0.
   public var sequenceWraps = 0
-  /// How often acknowledgements were withheld because a session had reached its limit of unread bytes.
+  /// The number of times that acknowledgements were withheld because a session had reached its limit of unread bytes.
   public var withholdings = 0
   /// Links that ended because a packet was never acknowledged.
   public var giveUps = 0

@@ -15,7 +15,8 @@ public struct LinkParameters: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: UInt16
   /// How many times a packet is retransmitted before the sender gives up on the link, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127; an offer must not exceed the number of outstanding packets.
+  /// How many packets one acknowledgement may cover, 0–127. In an offer, this must not exceed the maximum number of
+  /// outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8
   /// The link's sessions; there must be at least one.
   public var sessions: [LinkSession]
@@ -36,8 +37,8 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
-  /// Returns these parameters for a medium with frames of at most `longest` bytes, so that each packet from the other
-  /// end fits into one frame; with nil, they are unchanged.
+  /// Returns these parameters adapted to a medium whose frames hold at most `longest` bytes, so that each packet from
+  /// the other end fits into one frame. If `longest` is nil, the parameters are unchanged.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
@@ -69,7 +70,7 @@ public struct LinkParameters: Hashable, Sendable {
     return zero
   }
 
-  /// Returns true if both have equal recovery values, as the two ends of a link must.
+  /// Returns true if both have the same recovery values, which the two ends of a link must agree on.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -114,7 +115,7 @@ extension LinkParameters {
     }
   }
 
-  /// Decodes a SYN's payload without range checks; it fails only if the bytes cannot be parsed.
+  /// Decodes a SYN's payload without range checks. Decoding fails only if the bytes cannot be parsed.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
@@ -159,7 +160,7 @@ extension LinkParameters {
 
   /// A value in a SYN that is outside its allowed range.
   public struct ValueOutOfRange: Hashable, Sendable, CustomStringConvertible {
-    /// The field with the value.
+    /// The field that contains the value.
     public var field: Field
     /// The value in the SYN.
     public var value: Int
@@ -208,7 +209,7 @@ extension LinkParameters {
     return found
   }
 
-  /// Returns these parameters with each given value replaced by the nearest allowed value.
+  /// Returns these parameters with each of the given values replaced by the nearest allowed value.
   package func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
     var it = self
     for value in values {
@@ -227,7 +228,7 @@ extension LinkParameters {
   }
 }
 
-/// The reason a SYN cannot be used, with the SYN's payload as evidence.
+/// The reason why a SYN cannot be used, and the SYN's payload as evidence.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem with a SYN.
   public enum Problem: Equatable, Sendable {
@@ -255,7 +256,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     bytes = payload.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// A sentence that includes the bytes.
+  /// An error message that includes the offending bytes.
   public var description: String {
     let what =
       switch problem {
@@ -281,7 +282,7 @@ public struct LinkSession: Hashable, Sendable {
     case control
     case fileTransfer
     case externalAccessory
-    /// A type that no source describes.
+    /// A kind of session that no source describes.
     case unknown(UInt8)
 
     /// The byte on the wire.

@@ -1,7 +1,7 @@
 /// All settings of a link, including every timing that no public source specifies and every point on which sources
 /// disagree.
 ///
-/// No other type needs to know about such disagreements. Each default is the safest choice.
+/// No other type needs to know about disagreements between sources. Each default is the safest choice.
 public struct LinkSettings: Hashable, Sendable {
   /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
   /// with those of the accessory, unless ``deviceAnswer`` is set otherwise.
@@ -11,10 +11,10 @@ public struct LinkSettings: Hashable, Sendable {
   /// The first SYN's sequence number; any value works.
   public var initialSequence: UInt8 = 0
 
-  /// The interval at which the accessory repeats the detection sequence until the device answers; 1 s in six of seven
-  /// sources.
+  /// The interval at which the accessory repeats the detection sequence until the device answers. Six of seven sources
+  /// give 1 s.
   public var detectionPeriod: Milliseconds = 1_000
-  /// The interval at which an unanswered SYN is repeated; about 1 s in three sources.
+  /// The interval at which an unanswered SYN is repeated. Three sources give about 1 s.
   public var synchronizationPeriod: Milliseconds = 1_000
   /// How many SYNs the accessory sends before it returns to detection; a device gives up at the eleventh SYN.
   public var synchronizationLimit = 10
@@ -39,10 +39,10 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// The iAP1 frame with which the device answers detection, to simulate a device without iAP2 support.
+  /// The iAP1 frame that the device sends in answer to detection, to simulate a device without iAP2 support.
   public var legacyAnswer: LegacyAnswer?
 
-  /// How an iAP1-only device answers.
+  /// How an iAP1-only device answers detection.
   public enum LegacyAnswer: Hashable, Sendable {
     case refusal
     case requestIdentify
@@ -52,21 +52,22 @@ public struct LinkSettings: Hashable, Sendable {
   public enum ExtendedAcknowledgement: Hashable, Sendable {
     /// No extended acknowledgements are sent; the other end retransmits after its timeout.
     case never
-    /// The list contains the sequence numbers received out of order, according to the more authoritative source.
+    /// According to the more authoritative source, the list contains the sequence numbers that were received out of
+    /// order.
     case received
-    /// The list contains the missing numbers, according to four sources.
+    /// According to four sources, the list contains the missing sequence numbers.
     case missing
   }
-  /// The kind of extended acknowledgement that this end sends. Received extended acknowledgements are always read in
-  /// both ways: every unacknowledged packet up to the highest number that the list may refer to is retransmitted,
-  /// because duplicates do no harm.
+  /// The kind of extended acknowledgement that this end sends. Received extended acknowledgements could be interpreted
+  /// in two ways, so every unacknowledged packet up to the highest number that the list could refer to is
+  /// retransmitted. Duplicates do no harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
   /// Which packets are retransmitted when the retransmission timeout expires.
   public enum Retransmission: Hashable, Sendable {
     /// Every packet is retransmitted when its own timeout expires.
     case everyExpired
-    /// Only the oldest packet is retransmitted, according to two sources.
+    /// According to two sources, only the oldest packet is retransmitted.
     case oldestOnly
   }
   /// Which packets are retransmitted when the retransmission timeout expires.
@@ -76,7 +77,7 @@ public struct LinkSettings: Hashable, Sendable {
   public enum AcknowledgementTimer: Hashable, Sendable {
     /// The timer starts with the first unacknowledged packet.
     case fromFirst
-    /// The timer restarts with each packet, according to one source.
+    /// According to one source, the timer restarts with each packet.
     case fromEach
   }
   /// The event that starts the timer for a delayed acknowledgement.
@@ -89,14 +90,14 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many bytes of a session may be waiting to be sent or acknowledged before writes are refused.
   public var sessionSendBound = 256 * 1024
 
-  /// The number of bytes per second that the line carries in each direction; nil if the rate is unknown, or too high to
-  /// matter. If a rate is given, this end announces and sends no more at a time than the line carries in half of the
-  /// agreed retransmission timeout.
+  /// The number of bytes per second that the line carries in each direction, or nil if the rate is unknown or too high
+  /// to matter. If a rate is given, this end announces and sends no more at a time than the line can carry in half of
+  /// the agreed retransmission timeout.
   public var lineRate: Int?
 
-  /// How long a packet may pause between two bytes before it counts as truncated and the bytes that follow are read as
-  /// a new packet; nil means forever. Only lines that lose bytes, such as serial lines, need this timeout. On other
-  /// lines, packets always arrive complete, even if late.
+  /// The maximum pause between two bytes of a packet, or nil for no limit. After a longer pause, the packet counts as
+  /// truncated, and the bytes that follow are read as a new packet. Only lines that lose bytes, such as serial lines,
+  /// need this timeout. On other lines, packets always arrive complete, even if late.
   public var interByteTimeout: Milliseconds?
 
   /// Creates settings with these announcements, and defaults for everything else.
@@ -128,8 +129,8 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension Instant {
-  /// Returns the time `milliseconds` later. Users choose durations, so an overflow must not trap; the result is the
-  /// first or last possible instant instead.
+  /// Returns the time that is `milliseconds` after this one. Durations come from users, so an overflow must not trap.
+  /// The result is limited to the first or last possible instant.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

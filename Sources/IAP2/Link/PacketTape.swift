@@ -6,20 +6,19 @@
 /// ```
 ///
 /// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
-/// that does not fit after the newest one is stored at the front; packets are never split. The memory grows if there is
-/// room neither after the newest packet nor at the front, and does not shrink during traffic, so that a link with
-/// steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is
-/// limited.
+/// that does not fit after the newest one is stored at the front; packets are never split. The memory grows only if
+/// there is no room after the newest packet or at the front. It does not shrink during traffic, so a link with steady
+/// traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, large enough for everything that a device sends before the accessory is ready.
   private static let smallest = 128
   private var head = 0
   private var tail = 0
-  /// The end of the last packet before the wrap-around; nil while the newest packet follows the oldest.
+  /// The end of the last packet before the wrap-around, or nil while the newest packet follows the oldest.
   private var turn: Int?
 
-  /// Finds room for `count` bytes after the newest packet; nil if the memory must grow.
+  /// Finds room for `count` bytes, after the newest packet or at the front. Returns nil if the memory must grow.
   mutating func reserve(_ count: Int) -> Int? {
     let end = tail + count
     if turn != nil {
@@ -38,7 +37,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Extends the newest packet in place; returns false if there is no room after it.
+  /// Extends the newest packet in place. Returns false if there is no room after it.
   mutating func extendNewest(by count: Int) -> Bool {
     let end = tail + count
     guard turn == nil ? end <= memory.count : end < head else { return false }
@@ -46,7 +45,8 @@ struct PacketTape {
     return true
   }
 
-  /// Moves the newest packet, `count` bytes at `place`, to the front and extends it there; nil if there is no room.
+  /// Moves the newest packet, `count` bytes at `place`, to the front and extends it there. Returns nil if there is no
+  /// room.
   mutating func moveNewest(at place: Int, count: Int, extendedBy more: Int) -> Int? {
     guard turn == nil, count + more < head else { return nil }
     withMutable(0..<place + count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[place...])) }

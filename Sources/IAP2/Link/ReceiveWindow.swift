@@ -1,4 +1,5 @@
-/// Tracks the received sequence numbers, the acknowledgements due, and the packets that arrived ahead of a gap.
+/// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived ahead of a
+/// gap.
 ///
 /// Invariants: every packet is delivered once and in order; `lastInOrder` advances by one; packets outside the
 /// announced window are not kept, so at most one window of packets waits for a gap to close.
@@ -36,7 +37,7 @@ struct ReceiveWindow {
   /// Whether packets that arrived ahead of a gap are kept.
   var keepsPackets: Bool { !stored.isEmpty }
 
-  /// Resets the window after a SYN with the number `sequence` from the other end.
+  /// Resets the window after the other end has sent a SYN with the number `sequence`.
   mutating func restart(after sequence: UInt8) {
     lastInOrder = sequence
     owed = 0
@@ -67,7 +68,7 @@ struct ReceiveWindow {
     lastInOrder = sequence
   }
 
-  /// Stores a packet that arrived ahead of a gap; returns true if the packet was new.
+  /// Stores a packet that arrived ahead of a gap. Returns true if the packet was new.
   mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
     if stored.contains(where: { $0.sequence == sequence }) { return false }
     stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))
@@ -88,7 +89,7 @@ struct ReceiveWindow {
     return stored.remove(at: index).payload
   }
 
-  /// Returns the list for an extended acknowledgement with this meaning.
+  /// Returns the sequence numbers to list in an extended acknowledgement with this meaning.
   func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
     let base = lastInOrder
     let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
@@ -113,7 +114,8 @@ struct ReceiveWindow {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }
 
-  /// Withholds acknowledgements after the current number; returns true if that number still has to be acknowledged.
+  /// Withholds acknowledgements after the current number. Returns true if the current number still has to be
+  /// acknowledged.
   mutating func hold() -> Bool {
     guard heldAt == nil else { return false }
     heldAt = lastInOrder
@@ -122,7 +124,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Resumes acknowledgements; returns true if one must be sent immediately.
+  /// Resumes acknowledgements. Returns true if an acknowledgement must be sent immediately.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

@@ -20,11 +20,11 @@ struct SendQueue {
     var session: UInt8
     var owner: Owner
     var sentAt = Instant(nanoseconds: 0)
-    /// How often the packet's timeout has expired; only timeouts count towards giving up on the link.
+    /// The number of times that the packet's timeout has expired. Only timeouts count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement; this is done at most once per
-    /// timeout, because such acknowledgements arrive in bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. Such acknowledgements arrive in
+    /// bursts, so a packet is retransmitted for this reason at most once per timeout.
     var wasHastened = false
   }
 
@@ -56,7 +56,7 @@ struct SendQueue {
   private(set) var messageBytes = 0
   /// An entry without bytes can be reused for another owner.
   private var balances: [(owner: Owner, bytes: Int)] = []
-  /// The sequence number of the last new packet sent, which header-only packets repeat.
+  /// The last sequence number used for a new packet. Header-only packets repeat this number.
   private(set) var lastSent: UInt8 = 0
   private var lastNumbered: UInt8 = 0
 
@@ -82,7 +82,7 @@ struct SendQueue {
     return 0
   }
 
-  /// The total size of the packets in flight and the oldest packet's sequence number; nil if no packet is in flight.
+  /// The total size of the packets in flight and the oldest packet's sequence number, or nil if no packet is in flight.
   var inFlightBytes: (bytes: Int, oldest: UInt8)? {
     guard inFlight > 0 else { return nil }
     return (packets[first..<first + inFlight].reduce(0) { $0 + $1.count }, packets[first].sequence)
@@ -91,7 +91,7 @@ struct SendQueue {
   // MARK: Building
 
   /// Queues a packet for `session`, with `prefix` and as much of `bytes` as `maximumPayload` allows. Returns how many
-  /// bytes were taken. If the owner's newest packet is unsent and has room, the bytes are added to it instead.
+  /// bytes were queued. If the owner's newest packet is unsent and has room, the bytes are added to that packet.
   mutating func append(
     session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
@@ -236,8 +236,8 @@ struct SendQueue {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next packets to send: at least one, and more until their size reaches `limit` bytes. Retransmissions
-  /// come first, one at a time. All returned packets count as sent.
+  /// Takes the next packets to send: at least one, and then more until their total size reaches `limit` bytes.
+  /// Retransmissions come first, one at a time. All returned packets count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first
@@ -319,7 +319,7 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// Returns when the next retransmission is due; nil if nothing is in flight or a retransmission is already queued.
+  /// Returns when the next retransmission is due, or nil if nothing is in flight or a retransmission is already queued.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt

@@ -7,10 +7,10 @@
 /// ```
 ///
 /// Zero bytes between packets count as padding. A capture of at most ``longestSkip`` bytes that starts with `40 40` and
-/// contains no packet is read as bare control messages, because messages are usually quoted in this form.
+/// contains no packet is read as bare control messages, because that is how messages are usually quoted.
 ///
-/// Invariant: only bytes that can still become part of a piece are kept: at most one packet and ``longestSkip``.
-/// Captures can therefore have any size.
+/// Invariant: only bytes that can still become part of a piece are kept, so memory is limited to one packet plus
+/// ``longestSkip`` bytes. Captures can therefore have any size.
 public final class PacketCapture {
   /// A section of the capture.
   public struct Piece: Equatable, Sendable {
@@ -47,14 +47,14 @@ public final class PacketCapture {
   private var scanner = PacketScanner()
   /// Bytes skipped since the last piece, which are reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether no packet has been found yet, so that skipped bytes may still be bare control messages.
+  /// Whether no packet has been found yet, in which case skipped bytes may still be bare control messages.
   private var isBare = true
 
   /// Creates an empty capture.
   public init() {}
 
-  /// Appends bytes and returns the pieces that they complete. The bytes of these pieces are available until the next
-  /// call.
+  /// Appends bytes and returns the pieces that they complete. The bytes of the returned pieces stay available until the
+  /// next call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end
@@ -68,7 +68,7 @@ public final class PacketCapture {
     return pieces
   }
 
-  /// Returns the bytes of a piece from the last call.
+  /// Returns the bytes of a piece that the last call returned.
   public func bytes(of piece: Piece) -> ArraySlice<UInt8> {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }

@@ -44,7 +44,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
   /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the
-  /// length impossible, because such bytes are not a packet.
+  /// length is impossible, because such bytes are not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
     let word = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
     length = UInt16(truncatingIfNeeded: word >> 32)
@@ -88,7 +88,7 @@ public struct ControlBits: OptionSet, Hashable, Sendable {
 }
 
 extension ControlBits: CustomStringConvertible {
-  /// The names of the bits, joined by "+"; "none" if no bit is set.
+  /// The names of the bits, joined by "+", or "none" if no bit is set.
   public var description: String {
     let names: [(ControlBits, String)] = [(.syn, "SYN"), (.ack, "ACK"), (.eak, "EAK"), (.rst, "RST"), (.slp, "SLP")]
     var parts = names.filter { contains($0.0) }.map(\.1)
@@ -98,9 +98,9 @@ extension ControlBits: CustomStringConvertible {
   }
 }
 
-/// Builds complete packets for the link, and for faults and tests that need packets of their own.
+/// Builds complete packets for the link, and for faults and tests that need to build their own.
 public enum PacketWriter {
-  /// The detection sequence, a valid iAP1 frame by which each end recognizes that the other supports iAP2.
+  /// The detection sequence, a valid iAP1 frame that tells each end that the other supports iAP2.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Appends a packet: header, payload and, if there is a payload, its checksum.

@@ -17,7 +17,7 @@ public struct PacketNarrator: Equatable, Sendable {
     self.shownBytes = shownBytes
   }
 
-  /// Returns the kind of data that a session carries; nil if no SYN has listed the session.
+  /// Returns the kind of data that a session carries, or nil if no SYN has listed the session.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
   /// Returns the line for a packet; `packet` is the complete packet, including its header.
@@ -47,7 +47,7 @@ public struct PacketNarrator: Equatable, Sendable {
       + "\(count) of \(header.length) bytes"
   }
 
-  /// Returns the control messages in a packet; empty unless the packet belongs to the control session.
+  /// Returns the control messages in a packet, or an empty array if the packet does not belong to the control session.
   public func messages(in header: PacketHeader, packet: RawSpan) -> [ControlMessage] {
     guard header.payloadCount > 0, header.control.isDisjoint(with: [.syn, .eak]) else { return [] }
     let payload = bytes(packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount))

@@ -1,4 +1,4 @@
-/// Finds packets in a byte stream, regardless of how it is split, joined or damaged.
+/// Finds packets in a byte stream, regardless of how the stream is split, joined or damaged.
 ///
 /// The link, packet faults, transcripts and `easim decode` all use this type, so they agree on what the wire shows.
 ///
@@ -13,9 +13,9 @@
 public struct PacketScanner: ~Copyable {
   /// The location of a piece's bytes.
   public enum Place: Equatable, Sendable {
-    /// The bytes are at this range of the input passed to `next`.
+    /// The bytes are in this range of the input passed to `next`.
     case input(Range<Int>)
-    /// The bytes arrived in parts, so they are in the scanner; see ``PacketScanner/lendCarry()``.
+    /// The bytes arrived in parts, so the scanner holds them; see ``PacketScanner/lendCarry()``.
     case carry(Range<Int>)
   }
 
@@ -39,8 +39,8 @@ public struct PacketScanner: ~Copyable {
     self.maximumLength = maximumLength
   }
 
-  /// Returns the next piece in `bytes` at or after `offset`; nil if no complete piece is left. An incomplete piece is
-  /// kept for the next call.
+  /// Returns the next piece in `bytes` at or after `offset`, or nil if no complete piece is left. An incomplete piece
+  /// is kept for the next call.
   ///
   /// ```swift
   /// var offset = 0
@@ -104,8 +104,8 @@ public struct PacketScanner: ~Copyable {
     return skipped.take()
   }
 
-  /// Abandons an incomplete piece whose remaining bytes will not arrive: skips its first byte, so that ``next(in:at:)``
-  /// searches the other bytes again, even without new input.
+  /// Abandons an incomplete piece whose remaining bytes will not arrive. Its first byte is skipped, and
+  /// ``next(in:at:)`` searches the other bytes again, even without new input.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
@@ -118,7 +118,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; the borrower must return them before the next call. The bytes
-  /// are moved out of the scanner, so that the borrower can modify its own other state while it holds them.
+  /// are moved out of the scanner, so that the borrower can modify its other state while it holds the bytes.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)

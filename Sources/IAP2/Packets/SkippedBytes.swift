@@ -27,8 +27,8 @@ public struct SkippedBytes: Equatable, Sendable {
     count += next.count
   }
 
-  /// Takes bytes until a report is complete or the input ends; returns how many were taken, including leading padding.
-  /// Reports therefore depend only on the bytes, not on how they were split.
+  /// Takes bytes until a report is complete or the input ends. Returns how many bytes were taken, including leading
+  /// padding. Reports therefore depend only on the bytes, not on how they were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -55,7 +55,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// Returns the collected bytes and starts collecting anew; nil if there was only padding.
+  /// Returns the collected bytes, or nil if there was only padding, and starts a new collection.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     var taken = self

@@ -25,7 +25,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles all timeouts that have expired by `now`; the accessory's role adds none to those of the link.
+  /// Handles all timeouts that have expired by `now`. The accessory's role adds no timeouts to those of the link.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -176,7 +176,7 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
-    // A device that requests thousands of sessions gets no answer beyond the limit.
+    // A device that requests thousands of sessions gets no answers beyond the limit.
     guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return

@@ -1,7 +1,8 @@
 /// The Apple device's side of the protocol: it answers detection, and then sends requests.
 ///
 /// Once the link is up, the device takes the accessory through identification and authentication, in the order given by
-/// its settings, and reports ``PeerEvent/ready`` when both are complete. Sessions can be opened from then on.
+/// its settings, and reports ``PeerEvent/ready`` when both are complete. Sessions can be opened once the accessory is
+/// ready.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
@@ -24,7 +25,7 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory has been identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// How far the accessory got on the current or last link before it stopped; nil once the accessory is ready.
+  /// The accessory's progress on the current or last link, or nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
   /// Uses this startup order from the next link on, without falling back to the other order. The time already spent
@@ -110,8 +111,8 @@ extension Peer where Role == DeviceRole {
 
   /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm
   /// sessions; the first data may be delayed, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory
-  /// is not ready, does not declare the protocol, or has a link that cannot carry the session; in the last case, an
-  /// event gives the reason.
+  /// is not ready, does not declare the protocol, or has a link that cannot carry the session. If the link cannot carry
+  /// the session, an event gives the reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }

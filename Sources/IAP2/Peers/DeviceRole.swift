@@ -18,12 +18,13 @@ public struct DeviceRole: PeerRole {
     public var asksForAuthentication = true
     /// How identifications are checked.
     public var judge = IdentificationJudge()
-    /// How long to wait for the accessory's first answer before trying the other startup order, if possible; nil means
-    /// `answerTimeout`.
+    /// How long to wait for the accessory's first answer before trying the other startup order, if possible. If nil,
+    /// `answerTimeout` applies.
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// How many rejected identifications end the link; one Apple device was observed to stop after the second.
+    /// The number of rejected identifications after which the link ends. One Apple device was observed to stop after
+    /// the second.
     public var rejectionLimit = 2
     /// How long the first data of a session is delayed after EA00, unless the accessory confirms the session earlier
     /// with EA03. Some accessories lose bytes that arrive in the same read as EA00.

@@ -1,6 +1,6 @@
 /// A snapshot of a line's state, as a device sees it. A ``LineWatch`` compares such snapshots.
 public struct LineState: Equatable, Sendable {
-  /// The message that the accessory must send next; nil if no message is due.
+  /// The message that the accessory must send next, or nil if no message is due.
   public var awaited: String?
   /// The number of packet bytes that the accessory has not acknowledged.
   public var unacknowledgedBytes = 0
@@ -60,7 +60,7 @@ public struct LineWatch {
   public static let limit = Milliseconds(5_000)
   private static let pause = Milliseconds(10_000)
 
-  /// A persistent problem, in a form that changes whenever the line makes progress.
+  /// A problem that may persist. Its values change whenever the line makes progress.
   private enum Trouble: Hashable {
     case awaited(String)
     case unacknowledged(oldest: UInt8, establishments: Int)
@@ -78,7 +78,7 @@ public struct LineWatch {
   /// Creates a watch that has seen no state.
   public init() {}
 
-  /// Compares the state with earlier ones; returns the sentences to report now.
+  /// Compares the state with earlier ones. Returns the sentences to report now.
   public mutating func look(at state: LineState, now: Instant) -> [String] {
     var sentences: [String] = []
     let current = Self.troubles(of: state)

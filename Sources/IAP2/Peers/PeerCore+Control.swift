@@ -22,7 +22,7 @@ public struct PassedMessage: Hashable, Sendable {
 
 extension PeerCore {
   /// Sends a control message, split into several packets if the other end accepts only short packets. If the message is
-  /// too long for its length field, reports this and returns false.
+  /// too long for its length field, reports the problem and returns false.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
@@ -58,7 +58,7 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum size of a file transfer packet in bytes; nil if the link has no file transfer session.
+  /// The maximum size of a file transfer packet in bytes, or nil if the link has no file transfer session.
   public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
 
   /// Returns the next complete message, and reports bytes that cannot start a message.

@@ -11,15 +11,16 @@ public struct PeerCore: ~Copyable {
   /// Messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// The time at which the session that causes acknowledgements to be withheld became full.
+  /// Acknowledgements are withheld because a session is full; this is the time at which that session became full.
   private var holdingSince: Instant?
-  /// The time at which room became available; cleared once an immediate timeout has notified the waiting writers.
+  /// The time at which room for writes became available. Cleared once an immediate timeout has notified the waiting
+  /// writers.
   private var roomSince: Instant?
   /// The deadline after which the incomplete packet counts as truncated; `pieceCount` is the number of bytes that had
   /// arrived when the deadline was set.
   @usableFromInline private(set) var pieceDeadline: Instant?
   private var pieceCount = 0
-  /// The deadline for the accessory's answer to the device; nil if no answer is expected.
+  /// The deadline for the accessory's answer to the device, or nil if no answer is expected.
   var answerDeadline: Instant?
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -64,8 +65,8 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Stores the bytes and returns true if they cannot complete a piece; otherwise, the caller must process the bytes in
-  /// full, which also restarts the timeout of an incomplete packet.
+  /// Stores the bytes and returns true if they cannot complete a piece. Otherwise returns false, and the caller must
+  /// process the bytes in full, which also restarts the timeout of an incomplete packet.
   @inlinable
   mutating func takes(_ bytes: RawSpan) -> Bool {
     (bytes.byteCount == 1 || pieceDeadline == nil) && scanner.keeps(bytes)
@@ -81,11 +82,11 @@ public struct PeerCore: ~Copyable {
     pieceDeadline = pieceCount > 0 ? now + timeout : nil
   }
 
-  /// Drops the start of a truncated packet, so that the bytes after it can be processed again; returns false if no
+  /// Drops the start of a truncated packet, so that the bytes after it can be processed again. Returns false if no
   /// packet was truncated.
   mutating func dropsCutPiece(now: Instant) -> Bool {
     guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
-    // Bytes that arrive one at a time do not restart the timer when they are stored, so it is restarted here.
+    // Bytes that arrive one at a time do not restart the timer when they are stored, so the timer is restarted here.
     if scanner.heldCount > pieceCount {
       limitPiece(now: now, timeout)
       return false
@@ -217,7 +218,7 @@ public struct PeerCore: ~Copyable {
   /// How many unread bytes a session may have before its packets are dropped instead of merely left unacknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
-  /// Returns the External Accessory session that `payload` belongs to; nil for other payloads.
+  /// Returns the External Accessory session that `payload` belongs to, or nil for other payloads.
   private func sessionID(_ session: UInt8, _ payload: RawSpan) -> UInt16? {
     guard session == externalAccessorySession, payload.byteCount >= 2 else { return nil }
     return UInt16(payload.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) << 8
@@ -280,8 +281,8 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Acknowledges everything received so far if the session that caused acknowledgements to be withheld is no longer
-  /// full. If another session is full, acknowledgements are withheld again from then on, and the other end starts to
-  /// count retransmissions anew.
+  /// full. If another session is full, acknowledgements are withheld again from then on, and the other end starts
+  /// counting retransmissions from zero.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -360,7 +361,7 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ $0.phase != .ended }).map(\.id) { endSession(id, end) }
   }
 
-  /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
+  /// Passes the next run of complete packets to `body`, which sends or copies it. Returns false if there is nothing to
   /// send. A run consists of at least one packet, and ends once it has at least `limit` bytes. If the run wraps around
   /// the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   ///
@@ -373,7 +374,7 @@ public struct PeerCore: ~Copyable {
     return true
   }
 
-  /// Appends the next packet to `bytes`; returns false if there is nothing to send now. This method is for owners that
+  /// Appends the next packet to `bytes`. Returns false if there is nothing to send now. This method is for owners that
   /// send one packet at a time, such as tests.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
@@ -404,7 +405,7 @@ public struct PeerCore: ~Copyable {
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// The time at which to call ``Peer/handleTimeout(now:)``; nil if there is no timeout.
+  /// The time at which to call ``Peer/handleTimeout(now:)``, or nil if there is no timeout.
   @inline(__always)
   public var deadline: Instant? {
     Instant.earlier(

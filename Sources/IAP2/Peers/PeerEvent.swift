@@ -16,13 +16,13 @@ public enum PeerEvent: Equatable, Sendable {
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
-  /// A control message was sent or received. This event precedes the message's consequences, and is reported only if
-  /// ``PeerCore/tellsMessages`` is set.
+  /// A control message was sent or received. This event precedes the events that the message causes, and is reported
+  /// only if ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
   /// A file transfer packet, which the peer acknowledges but does not interpret.
   case fileTransfer([UInt8])
-  /// Bytes for a session that is not open arrived and were dropped.
+  /// Bytes arrived for a session that is not open, and were dropped.
   case strayData(session: UInt16, bytes: Int)
   /// Bytes arrived for a session that had no unread bytes.
   case sessionReadable(UInt16)

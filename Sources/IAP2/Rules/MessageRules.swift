@@ -30,7 +30,7 @@ public struct MessageRules: Sendable {
   public static let pendingLimit = 256
 
   private let rules: [MessageRule]
-  /// The Unix time at which the clock was at 0.
+  /// The Unix time at which the clock read 0.
   private let epoch: UInt64
   private var hasBegun = false
   private var allowed: [Bool] = []
@@ -42,7 +42,7 @@ public struct MessageRules: Sendable {
   /// The number of answers that were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock was at 0, in seconds since
+  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock read 0, in seconds since
   /// 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
@@ -111,7 +111,7 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// The time at which the next message is due; nil if none is waiting.
+  /// The time at which the next message is due, or nil if none is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
   /// Returns the next message that is due.
@@ -222,19 +222,19 @@ public struct MessageRule: Hashable, Sendable {
   public var trigger: Trigger
   /// The delay after the trigger.
   public var after: Milliseconds = 0
-  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means that it is
+  /// The interval at which the message repeats until the connection ends or ``until`` arrives. If nil, the message is
   /// sent once.
   public var every: Milliseconds?
-  /// The message from the other end that stops the rule; nil if there is none.
+  /// The message from the other end that stops the rule, or nil if there is none.
   public var until: MessageID?
   /// The message to send.
   public var message: MessageID
   /// The parameters to send.
   public var parameters: [Element] = []
-  /// Whether to send only the requested parameters; like a subscription, the triggering message requests a parameter by
-  /// including an empty one with the same number.
+  /// Whether to send only the requested parameters. To request a parameter, the triggering message includes an empty
+  /// parameter with the same number, as a subscription does.
   public var selects = false
-  /// Whether a change may add parameters to the message, or only affect existing ones.
+  /// Whether a change may add parameters to the message, or only change existing ones.
   public var takesNewParameters = true
   /// Whether to send the message even to an end that does not declare it as received.
   public var ignoresDeclaration = false
@@ -259,7 +259,7 @@ extension ControlMessage {
 }
 
 extension [MessageRule.Element] {
-  /// Returns the encoded parameters; `request` contains the parameters of the message that is answered.
+  /// Returns the encoded parameters; `request` contains the parameters of the message that is being answered.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {

@@ -8,8 +8,8 @@
 /// stored.
 struct SessionTable {
   enum Phase {
-    /// The device requested the session, and the accessory has not answered. Bytes that arrive are kept until the
-    /// accessory accepts the session.
+    /// The device requested the session, and the accessory has not answered. Bytes that arrive for the session are kept
+    /// until the accessory accepts it.
     case requested
     /// The session is open, but nothing has arrived from the other end; an EA03 with the status "close" then counts as
     /// a refusal.
@@ -36,7 +36,7 @@ struct SessionTable {
     /// Whether a write was partial and its writer is waiting for room.
     var wantsRoom = false
 
-    /// Appends bytes to the inbox; returns true if the reader must be notified.
+    /// Appends bytes to the inbox. Returns true if the reader must be notified.
     fileprivate mutating func take(_ bytes: RawSpan) -> Bool {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
       unread += bytes.byteCount
@@ -51,9 +51,9 @@ struct SessionTable {
   private(set) var entries: [Entry] = []
   /// Whether each entry's number is one more than that of the entry before it.
   private var isConsecutive = true
-  /// The number of writers waiting for room, so that no search is needed if none is waiting.
+  /// The number of writers waiting for room, kept so that no search is needed when none are waiting.
   private(set) var waitingWriters = 0
-  /// The number of full sessions, so that no search is needed if none is full.
+  /// The number of full sessions, kept so that no search is needed when none are full.
   private var fullCount = 0
   /// The number of ended sessions that are kept until their inboxes are read.
   private var ended = 0
@@ -92,7 +92,7 @@ struct SessionTable {
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
-  /// Accepts a requested session; returns true if bytes are waiting for its reader.
+  /// Accepts a requested session. Returns true if bytes are waiting for its reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
@@ -101,14 +101,14 @@ struct SessionTable {
     return hasBytes
   }
 
-  /// Refuses a requested session; returns how many bytes had arrived for it.
+  /// Refuses a requested session. Returns how many bytes had arrived for it.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
     return remove(at: index).inbox.count
   }
 
-  /// Adds bytes to a session's inbox; returns true if its reader must be notified.
+  /// Adds bytes to a session's inbox. Returns true if its reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     entries[index].take(bytes)
   }
@@ -142,7 +142,7 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// The earliest time at which a delayed session accepts writes; nil if no session delays writes.
+  /// The earliest time at which a delayed session accepts writes, or nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
   mutating func holdWrites(at index: Int, until time: Instant?) {
@@ -150,7 +150,7 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// The time at which the session that has been full longest became full.
+  /// The earliest time at which one of the full sessions became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
