@@ -29,7 +29,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var isOver = false
   /// Whether reading from the cable is paused; see ``PeerCore/wantsCablePaused``.
   @exclusivity(unchecked) private var isPaused = false
-  /// Measures how long the other side has been silent; nil if silence is allowed.
+  /// Measures how long the other side has been silent. The value is nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
   /// Called after anything that may have changed the link: received or written bytes, or an expired timeout.
@@ -259,8 +259,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return session
   }
 
-  /// Adds a session over a native channel, whose handler the caller can set before anything about the session is
-  /// reported.
+  /// Adds a session over a native channel. The caller can set the session's handler before anything about the session
+  /// is reported.
   func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
     let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
       natives.removeAll { $0 === native }

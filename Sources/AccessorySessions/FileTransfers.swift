@@ -4,7 +4,7 @@ import IAP2
 /// The file transfers over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``, and what to
 /// do with received files.
 public final class FileTransfers {
-  /// Stores a complete file; returns what was done with it, for the timeline.
+  /// Stores a complete file. Returns a description of what was done with the file, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
 
   private var receiver = FileReceiver()
@@ -13,8 +13,8 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates the transfers for a cable whose packets hold up to `packetLimit` bytes. Without `keep`, received files are
-  /// dropped.
+  /// Creates the transfers for a cable whose packets hold up to `packetLimit` bytes. If `keep` is nil, received files
+  /// are dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -36,11 +36,10 @@ public final class FileTransfers {
     }
   }
 
-  /// Returns true until the file, which this side sends, is delivered or cancelled.
+  /// Returns true until the file, which this side is sending, has been delivered or cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being
-  /// sent.
+  /// Sends a file. Returns the number that messages use to refer to the file, or nil if too many files are being sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)

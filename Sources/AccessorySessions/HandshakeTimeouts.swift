@@ -8,7 +8,8 @@ import IAP2
 /// On a cable whose two ends are fixed (``Cable/isDedicated``), the limits apply only on request, because no other
 /// device is waiting for the cable.
 public struct HandshakeTimeouts: Equatable, Sendable {
-  /// The limit for answering detection, or for disconnecting after detection has failed; nil means no limit.
+  /// How long the other side may take to answer detection, or to disconnect after detection has failed. If nil, there
+  /// is no limit.
   public var detection: Duration?
   /// The limit for agreeing on a link once detection has been answered.
   public var link: Duration?
@@ -16,7 +17,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public var authentication: Duration?
   /// The limit for the messages of identification.
   public var identification: Duration?
-  /// The limit for disconnecting or trying again after a refusal by this side.
+  /// How long the other side may take to disconnect or try again after this side has refused it.
   public var refusal: Duration?
 
   /// Whether the limits also apply to cables whose two ends are fixed.
@@ -25,8 +26,8 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// The default limit. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// Creates the same limit for each step; nil means no limit. The limit after a refusal is ten times as long, because
-  /// people read the result.
+  /// Creates the same limit for each step; nil means no limit. The limit after a refusal is ten times as long, to give
+  /// the user time to read the result.
   public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
@@ -47,7 +48,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
     return handshakeTimeouts
   }()
 
-  /// Returns the limit for a phase; nil if nothing is expected from the other side.
+  /// Returns the limit for a phase, or nil if nothing is expected from the other side.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection

@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Creates a player whose rules have not begun; `send` is called with each message to send.
+  /// Creates a player whose rules have not started. `send` is called with each message to send.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {

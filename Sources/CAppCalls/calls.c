@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// If a program defines a function of the same name as a shared library, the program's definition is used, even by other
-// libraries that call the function, such as Foundation. All functions here are weak, so that in a program that links
-// the libraries statically (-static-stdlib), the libraries' own functions are used and no symbol is defined twice.
+// If a program defines a function with the same name as a function in a shared library, the program's definition is
+// used, even by other libraries that call the function, such as Foundation. All functions here are weak, so that in a
+// program that links the libraries statically (-static-stdlib), the libraries' own functions are used and no symbol is
+// defined twice.
 #define WEAK __attribute__((weak))
 
 static void (*sync_hook)(const void *);

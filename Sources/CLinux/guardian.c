@@ -1,4 +1,4 @@
-// A guardian runs between this process and a program, and outlives neither.
+// A guardian process runs between this process and a program, and never outlives either of them.
 //
 // The guardian is the subreaper of everything that the program starts, so nothing can escape it by leaving its process
 // group or parent. When the program ends, the guardian ends all remaining processes. When this process ends for any
@@ -92,7 +92,7 @@ static void signal_children(int number) {
   close(file);
 }
 
-// Reaps processes that have ended; returns true if any children are left.
+// Reaps processes that have ended. Returns true if any children are left.
 static bool reap(void) {
   pid_t ended;
   while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}

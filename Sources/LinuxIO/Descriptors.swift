@@ -50,7 +50,7 @@ package struct OwnedDescriptor: ~Copyable {
 
 /// A descriptor and its watch; closing or releasing this object first cancels the watch and then closes the descriptor.
 package final class WatchedDescriptor {
-  /// The descriptor; negative once it is closed.
+  /// The descriptor, or a negative number once it is closed.
   package private(set) var number: Int32
   private var watch: (any DescriptorWatch)?
 

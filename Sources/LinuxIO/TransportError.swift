@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// The reason an address cannot be used, temporarily or permanently; all media share these errors.
+/// The reason why an address cannot be used, temporarily or permanently. All media share these errors.
 public enum TransportError: Error, Equatable, Sendable {
-  /// The address belongs to another medium, and ``Transports`` opens only streams.
+  /// The address belongs to another medium; ``Transports`` opens only streams.
   case notAStream(Address)
   /// This program has no medium for addresses of this kind.
   case noMedium(Address)

@@ -11,7 +11,7 @@ import AccessoryCore
 ///
 /// Everything runs on the loop; callbacks are called in a later turn.
 public enum Transports {
-  /// A cable whose channel has not been started, or the reason that connecting failed.
+  /// A cable whose channel has not been started, or the reason why the connection failed.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
   /// Listens at `address` for hosts, as an accessory does.
@@ -152,7 +152,7 @@ public protocol Listener: AnyObject {
   /// `tcp:HOST:0`.
   var address: Address { get }
 
-  /// Stops listening; to hosts that are not connected yet, the accessory is unplugged. Accepted cables continue.
+  /// Stops listening. For hosts that are not connected yet, this unplugs the accessory. Accepted cables continue.
   /// Further calls to `close` have no effect.
   func close()
 }
@@ -162,7 +162,7 @@ public enum ListenerEvent {
   /// A host connected. A host connected over this cable, whose channel has not been started.
   case accepted(Cable, PeerDescription)
   case refused(PeerDescription, reason: String)
-  /// The listener cannot accept connections now, because the process has no free descriptors, and will try again.
+  /// The listener cannot accept connections now, because the process has no free descriptors. It will try again.
   case cannotAccept(SystemError)
   /// The listener ended because its terminal no longer exists.
   case ended(TransportError)

@@ -12,8 +12,8 @@ import Glibc
 ///
 /// The bytes go to a temporary file in the same folder, which replaces the file once it is on disk. The new file keeps
 /// the mode of an existing file, and its owner if the system permits. If the path is a link, the link stays and its
-/// target is replaced. Files that cannot be replaced are written directly: `-` (stdout), pipes, and the descriptors and
-/// devices in /dev and /proc.
+/// target is replaced. Some files cannot be replaced and are written directly, namely `-` (stdout), pipes, and the
+/// descriptors and devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
     /// A file to replace; `folder` and `path` contain no links.
@@ -26,7 +26,7 @@ public final class WholeFile: Sendable {
   /// Checks that a file can be written, without changing anything. If the path is a pipe, the call blocks until the
   /// pipe has a reader.
   ///
-  /// - Throws: the system's reason, such as a missing folder or permission.
+  /// - Throws: the system's reason, such as a missing folder or missing permission.
   public init(_ path: String) throws(SystemError) {
     if path == "-" {
       place = .descriptor(STDOUT_FILENO, isOurs: false)
@@ -89,7 +89,7 @@ public final class WholeFile: Sendable {
 
   // MARK: Where
 
-  /// Returns the file that a path leads to, with links resolved; nil for a file that is written directly.
+  /// Returns the file that a path leads to, with links resolved, or nil for a file that is written directly.
   private static func target(of path: String) throws(SystemError) -> String? {
     if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
     var (status, next) = (stat(), path)
@@ -153,7 +153,7 @@ public final class WholeFile: Sendable {
 
 /// Writes to descriptors, handling interruptions and short writes.
 public enum FileWriting {
-  /// Writes all bytes, however long that blocks; returns the error number if it fails.
+  /// Writes all bytes, however long the call blocks. Returns the error number if a write fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

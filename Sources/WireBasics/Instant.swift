@@ -29,7 +29,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   @inlinable
   public static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
 
-  /// Returns the instant `duration` later; ``distantFuture`` if the sum overflows.
+  /// Returns the instant that is `duration` after this one, or ``distantFuture`` if the sum overflows.
   @inlinable
   public static func + (instant: Instant, duration: Duration) -> Instant {
     let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
@@ -48,8 +48,8 @@ extension Duration {
   /// This duration in whole nanoseconds, clamped to 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Nearly all durations are at most 18 seconds long, and this shortcut avoids a 128-bit division for them, which
-    // would account for most of a timer's cost.
+    // Nearly all durations are at most 18 seconds long. For such durations, this shortcut avoids a 128-bit division,
+    // which would account for most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

@@ -1,7 +1,7 @@
-/// A queue, whose elements are removed from the front in the order in which they were appended.
+/// A first-in, first-out queue: elements are appended at the end and removed from the front.
 ///
-/// The queue is an array that reuses its memory. With steady traffic, a queue that is sometimes empty does not
-/// allocate; removing from the front takes constant time. The front has the index 0.
+/// The queue is an array that reuses its memory. With steady traffic, a queue that becomes empty from time to time
+/// allocates nothing. Removing an element from the front takes constant time. The front element has index 0.
 ///
 /// ```swift
 /// var queue = Queue<Int>()
@@ -26,10 +26,10 @@ public struct Queue<Element> {
   /// Whether the queue is empty.
   @inlinable public var isEmpty: Bool { elements.isEmpty }
 
-  /// The front element; nil if the queue is empty.
+  /// The front element, or nil if the queue is empty.
   @inlinable public var first: Element? { isEmpty ? nil : elements[head] }
 
-  /// The newest element; nil if the queue is empty.
+  /// The newest element, or nil if the queue is empty.
   @inlinable public var last: Element? { elements.last }
 
   /// The element at `index`, counted from the front.
@@ -46,7 +46,7 @@ public struct Queue<Element> {
     elements.append(element)
   }
 
-  /// Removes and returns the front element; nil if the queue is empty.
+  /// Removes and returns the front element, or returns nil if the queue is empty.
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
@@ -129,8 +129,8 @@ extension Queue where Element == UInt8 {
     body(elements.span.bytes.extracting(head..<elements.count))
   }
 
-  /// Offers all bytes to `body`, which returns how many it used. The used bytes are removed, and their number is
-  /// returned.
+  /// Offers all bytes to `body`, which returns how many it used. Removes the used bytes, and returns how many there
+  /// were.
   @inlinable
   @discardableResult
   public mutating func consume(_ body: (RawSpan) -> Int) -> Int {

@@ -25,7 +25,7 @@ public enum Hex {
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
   }
 
-  /// Returns the value of a hex digit in ASCII; nil for any other byte.
+  /// Returns the value of a hex digit in ASCII, or nil for any other byte.
   public static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

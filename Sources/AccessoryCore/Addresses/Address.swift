@@ -13,21 +13,21 @@ import AccessoryFormats
 ///
 /// Parsing a ``description`` with ``init(parsing:)`` yields the same address.
 public enum Address: Hashable, Sendable {
-  /// Accessories in a local directory. Without a directory, the default directory is used; without a serial number,
-  /// every accessory matches.
+  /// Accessories in a local directory. If no directory is given, the default directory is used. If no serial number is
+  /// given, every accessory matches.
   case local(directory: String?, serial: String?)
   case unix(path: String)
   /// A TCP port; 0 means any free port.
   case tcp(host: String, port: UInt16)
   /// A pseudo terminal, which the simulator makes available as a link at `path`.
   case pty(path: String)
-  /// A serial line; without a baud rate, the default rate applies.
+  /// A serial line. If no baud rate is given, the default rate applies.
   case serial(path: String, baud: Int?)
   case usb(USBSelector)
   /// A USB/IP server, through which a simulated accessory appears as a USB device on the machine that attaches it.
   case usbip(host: String, port: UInt16)
-  /// A USB device controller on this machine, on which a simulated accessory appears as a real USB device; without a
-  /// name, the machine's only controller.
+  /// A USB device controller on this machine, where a simulated accessory appears as a real USB device. If no name is
+  /// given, the machine's only controller is used.
   case gadget(controller: String?)
   /// Bluetooth: paired accessories, or this machine in the role of an accessory.
   case bluetooth(BluetoothSelector)
@@ -133,7 +133,7 @@ extension Address.USBSelector: CustomStringConvertible {
 public struct AddressError: Error, Equatable, Sendable {
   /// The whole address as the user wrote it.
   public let text: String
-  /// The wrong part of the address; empty if something is missing.
+  /// The wrong part of the address, or an empty string if something is missing.
   public let part: String
   /// The offset of the wrong part in UTF-8 bytes.
   public let offset: Int

@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part, whose position follows from the part being a slice of the text.
+  /// Creates an error about a part of the text. The part must be a slice, because a slice knows its position.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,7 +73,7 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// Returns the kind alone if it is an address by itself, such as `usb:`, which means any USB accessory; otherwise,
+  /// If the kind is an address by itself, such as `usb:` (any USB accessory), returns the kind alone. Otherwise,
   /// returns the kind's form with placeholders.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
@@ -86,7 +86,7 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// Parses the text as if it followed `kind:`; returns nil unless the result is valid and unambiguous, as for
+  /// Parses the text as if it followed `kind:`. Returns nil unless the result is valid and unambiguous, as for
   /// `localhost:7000`, `1-2.4` or `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }

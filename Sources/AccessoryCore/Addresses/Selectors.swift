@@ -72,7 +72,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value & 0xFFFF_FFFF_FFFF
   }
 
-  /// Parses six colon-separated pairs of hexadecimal digits; nil for anything else.
+  /// Parses six colon-separated pairs of hexadecimal digits, or returns nil for anything else.
   public init?(_ text: some StringProtocol) {
     let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
     guard pairs.count == 6 else { return nil }
@@ -106,7 +106,7 @@ extension Address {
     public var adapter: String?
     /// The device at the other end; nil means any.
     public var device: BluetoothDeviceAddress?
-    /// The host to which a simulated accessory connects, instead of waiting for a host.
+    /// The host that a simulated accessory connects to. If nil, the accessory waits for a host to connect.
     public var dials: BluetoothDeviceAddress?
 
     /// Creates a selector; if all its parts are nil, it matches everything.

@@ -29,8 +29,8 @@ package protocol ByteStream: AnyObject {
 /// Receives a ``ByteStream``'s events, on the stream's loop. Of the stream's methods, only
 /// ``ByteStream/resumeReading()`` may call the handler before it returns.
 package protocol ByteStreamHandler: AnyObject {
-  /// Called when bytes have been read. Returns how many bytes the handler accepted; the others are kept, and nothing is
-  /// read until ``ByteStream/resumeReading()``.
+  /// Called when bytes have been read. Returns how many bytes the handler accepted. The other bytes are kept, and
+  /// nothing is read until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
   /// Called when the input has ended and all received bytes have been accepted. The reason is nil after an orderly end.

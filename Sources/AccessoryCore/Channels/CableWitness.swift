@@ -3,7 +3,8 @@ public protocol CableWitness: AnyObject {
   /// Called when this end's owner has started to receive bytes.
   func began(_ owner: any ChannelHandler)
 
-  /// Called when bytes sent by `end` have passed; on a native channel, each call reports one transfer.
+  /// Called when bytes that `end` sent have passed through the channel. On a native channel, each call reports one
+  /// transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
   /// Called when a fault has affected a packet that `end` sent.
@@ -39,16 +40,16 @@ extension Cable {
     /// The opposite end.
     public var other: End { self == .accessory ? .device : .accessory }
 
-    /// Returns the note to write when this end notices that a channel has ended; `protocolName` is that of a native
-    /// channel.
+    /// Returns the note to write when this end notices that a channel has ended. `protocolName` is the protocol of a
+    /// native channel.
     public func note(of reason: ChannelEnd?, _ protocolName: String?) -> String {
       let side = protocolName.map { " SIDE \($0)" } ?? ""
       return reason.map { "\(rawValue) sees\(side) that \($0)" } ?? "\(rawValue) closed\(side)"
     }
   }
 
-  /// Returns this cable with an observer for each of its channels at this end; `witness` creates the observers, and is
-  /// given the protocol of a native channel. The cable pauses while `gate` is closed.
+  /// Returns this cable with an observer for each of its channels at this end. The closure `witness` creates the
+  /// observers, and receives the protocol of a native channel. The cable pauses while `gate` is closed.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -59,7 +60,7 @@ extension Cable {
   }
 }
 
-/// Wraps a channel to report its bytes at this end to a witness, and to pause it while a gate is closed.
+/// Wraps a channel to report its bytes at this end to a witness, and to pause the channel while a gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -130,7 +131,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     inner.pauseReading()
   }
 
-  /// Resumes reading from the inner channel; while the gate is closed, this takes effect when the gate opens.
+  /// Resumes reading from the inner channel. If the gate is closed, reading resumes when the gate opens.
   public func resumeReading() {
     isPaused = false
     if !isHeld { inner.resumeReading() }
@@ -168,7 +169,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 ///
 /// A transcript or capture must be complete, so its writer closes the gate when too many bytes are waiting to be
 /// written, and opens it again later. While the gate is closed, nothing is read from the cables and `send` accepts
-/// nothing. To the peer, the line then looks idle, so the peer may give up when its own timeouts expire.
+/// nothing. While the gate is closed, the line looks idle to the peer, which may give up when its own timeouts expire.
 ///
 /// A gate belongs to the same loop as its cables.
 public final class CableGate {

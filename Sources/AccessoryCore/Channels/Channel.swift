@@ -17,9 +17,10 @@
 /// cases, the report does not wait and the unread bytes are dropped:
 ///
 /// - the peer is lost, because of a reset, a hang-up or an unplugged device;
-/// - the peer is gone after a partial `send`, so that the owner would wait for room forever.
+/// - the peer is gone after a partial `send`, in which case the owner would otherwise wait for room forever.
 ///
-/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text gives the number of dropped bytes.
+/// If unread bytes are dropped, the reported end is never ``ChannelEnd/closedByPeer``, and its text gives the number of
+/// dropped bytes.
 ///
 /// Faults and transcripts are channels that wrap other channels.
 public protocol Channel: AnyObject {
@@ -28,24 +29,24 @@ public protocol Channel: AnyObject {
   /// between transfers.
   var keepsTransfersApart: Bool { get }
 
-  /// The maximum number of bytes of one `send` that fit in one frame of the medium; nil if the medium has no frames. A
-  /// packet is cheaper to send if it fits into one frame.
+  /// The maximum number of bytes of one `send` that fit in one frame of the medium, or nil if the medium has no frames.
+  /// A packet is cheaper to send if it fits into one frame.
   var longestTransfer: Int? { get }
 
   /// Starts receiving. The handler is retained until the channel ends, and is never called during `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
-  /// Accepts bytes to send, from the front, and returns how many were accepted; 0 if there is no room or the peer is
-  /// gone. After a partial send, `channelIsWritable` is called when there is room again.
+  /// Accepts bytes to send, starting with the first, and returns how many were accepted. Returns 0 if there is no room
+  /// or the peer is gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both together were accepted. This
-  /// method saves senders from copying a large body into one buffer with a small head. On media that keep transfers
-  /// apart, head and body may become two transfers.
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes were accepted in total. This method
+  /// saves senders from copying a large body into one buffer with a small head. On media that keep transfers apart,
+  /// head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
-  /// The number of accepted bytes that have not reached the peer; 0 if the medium does not report this. Sessions on a
-  /// link without acknowledgements use this number.
+  /// The number of accepted bytes that have not reached the peer, or 0 if the medium does not report this. Sessions on
+  /// a link without acknowledgements use this number.
   var undelivered: Int { get }
 
   /// Suspends calls to `received` until ``resumeReading()``; if possible, the medium also makes the peer stop sending.
@@ -54,8 +55,8 @@ public protocol Channel: AnyObject {
   /// Resumes receiving after ``pauseReading()``.
   func resumeReading()
 
-  /// Closes the channel at this end. Accepted bytes are still sent if the medium allows that. Closing a channel that
-  /// has ended has no effect.
+  /// Closes the channel at this end. Bytes already accepted are still sent if the medium allows it. Closing a channel
+  /// that has ended has no effect.
   func close()
 }
 
@@ -94,7 +95,7 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// This end failed; the text gives the system's reason.
   case failed(String)
 
-  /// Returns the end to report for a paused channel that drops `unread` bytes. Only a loss may drop bytes, so
+  /// Returns the value to report when a paused channel ends and drops `unread` bytes. Only a loss may drop bytes, so
   /// ``closedByPeer`` becomes a loss.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }

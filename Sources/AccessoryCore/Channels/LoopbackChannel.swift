@@ -1,4 +1,4 @@
-/// One end of an in-memory cable, whose two ends are on one virtual or real loop.
+/// One end of an in-memory cable. Both ends run on the same loop, in virtual or real time.
 ///
 /// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
 /// The receiving end holds bytes up to a capacity; when it is full, the sender must wait. When one end is closed, the

@@ -14,7 +14,7 @@ final class LoopbackPipe {
   private static let leastStep = 64
 
   private let capacity: Int
-  /// The latency in nanoseconds; a plain number, because every send adds it to a time.
+  /// The latency in nanoseconds. It is a plain number, because every send adds it to a time.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
@@ -88,7 +88,7 @@ final class LoopbackPipe {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
 
-  /// Returns when bytes that leave the sender at `departure` arrive.
+  /// Returns the arrival time of bytes that leave the sender at `departure`.
   private func arrival(of departure: Instant) -> Instant {
     let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
@@ -106,8 +106,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns when to notify the receiver next: of bytes, if it wants them, or of the pipe's end. If `endWaits` is set,
-  /// the end is reported only after all bytes.
+  /// Returns the time of the receiver's next notification, either about bytes (if it wants them) or about the pipe's
+  /// end. If `endWaits` is set, the end is reported only after all bytes have been delivered.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -151,8 +151,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Returns how the pipe ended, once the end has arrived. If `waits` is set, the end is returned only after all bytes
-  /// have been received; otherwise, the remaining bytes are dropped.
+  /// Returns how the pipe ended, or nil if the end has not arrived yet. If `waits` is set, the end is returned only
+  /// after all bytes have been received; otherwise, the remaining bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -163,7 +163,7 @@ final class LoopbackPipe {
 /// A buffer that grows only while it is being filled, so that bytes never move while they are being read.
 private struct ByteTank: ~Copyable {
   var count = 0
-  // The memory is typed, because Swift allocates untyped memory with the system's slower, aligned allocation.
+  // The memory is typed, because Swift allocates untyped memory with the system's aligned allocation, which is slower.
   private var memory = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
   /// The smallest buffer has room for a packet with an authentication certificate.
   private static let smallest = 1024

@@ -1,4 +1,4 @@
-/// Wraps a channel that it can disconnect, with or without a notification: to unplug a cable whose ends are in
+/// Wraps a channel that it can disconnect, with or without a notification. Use it to unplug a cable whose ends are in
 /// different processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
@@ -128,7 +128,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     leave()?.channel(self, endedWith: end)
   }
 
-  /// Ends the channel, and returns the handler to notify; nil if the channel was not open.
+  /// Ends the channel, and returns the handler to notify, or nil if the channel was not open.
   private func leave() -> (any ChannelHandler)? {
     guard state == .open else { return nil }
     state = .over

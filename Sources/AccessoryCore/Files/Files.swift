@@ -1,8 +1,8 @@
 import Glibc
 
 package enum Folder {
-  /// Returns the names in the folder, sorted and without `.` and `..`; nil, with `errno` set, if the folder does not
-  /// exist or is not readable.
+  /// Returns the names in the folder, sorted and without `.` and `..`. If the folder does not exist or is not readable,
+  /// sets `errno` and returns nil.
   package static func names(in path: String) -> [String]? {
     guard let stream = opendir(path) else { return nil }
     defer { closedir(stream) }
@@ -16,13 +16,13 @@ package enum Folder {
 }
 
 package enum FilePath {
-  /// Returns the target of a symbolic link; nil if the path is not a link.
+  /// Returns the target of a symbolic link, or nil if the path is not a link.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     return readlink(path, &buffer, buffer.count - 1) >= 0 ? String(terminated: buffer) : nil
   }
 
-  /// Returns the path with links and `..` resolved; nil, with `errno` set, if nothing exists at the path.
+  /// Returns the path with links and `..` resolved. If nothing exists at the path, sets `errno` and returns nil.
   package static func real(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
@@ -34,7 +34,7 @@ package enum FilePath {
 package enum SmallFile {
   package static let limit = 64 * 1024
 
-  /// Returns the file's bytes; nil, with `errno` set, if the file cannot be opened or is longer than `limit`.
+  /// Returns the file's bytes. If the file cannot be opened or is longer than `limit`, sets `errno` and returns nil.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }

@@ -12,7 +12,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// The time of the current turn, which does not change during the turn.
   var now: Instant { get }
 
-  /// Whether the caller runs on this loop.
+  /// Whether the caller is running on this loop.
   var isCurrent: Bool { get }
 
   /// The loop's random number generator; the same seed gives the same numbers. Use the generator only on the loop.
@@ -23,7 +23,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// Create a timer once and move it often: moving a timer allocates nothing, so it can be moved with every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
-  /// Runs `work` on the loop in a later turn. No other method may be called from other threads.
+  /// Runs `work` on the loop in a later turn. This is the only method that other threads may call.
   func execute(_ work: @escaping @Sendable () -> Void)
 }
 
@@ -78,8 +78,8 @@ public struct Readiness: OptionSet, Sendable {
   public static let writable = Readiness(rawValue: 2)
   /// The peer is gone, or the descriptor has an error. A hang-up is always reported, even if it was not requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The peer will send no more, although earlier bytes may still be unread. Do not request this condition together
-  /// with ``readable``, which already includes EOF.
+  /// The peer will not send any more bytes, although earlier bytes may still be unread. Do not request this condition
+  /// together with ``readable``, which already includes EOF.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
@@ -98,7 +98,7 @@ public protocol DescriptorWatch: AnyObject {
   func cancel()
 }
 
-/// Carries a value that belongs to a loop through threads that must not use it.
+/// Carries a value owned by an event loop across threads that must not use the value.
 ///
 /// The compiler cannot see that a loop runs on a single thread, so this type asserts it and checks every access.
 ///

@@ -1,4 +1,4 @@
-/// Stores a loop's timers in a binary heap, earliest first; the order of equal deadlines is stable.
+/// Stores a loop's timers in a binary heap, earliest first. Timers with equal deadlines keep their order.
 ///
 /// Both kinds of loops use this queue, so timers with equal deadlines fire in the order in which they were armed, in
 /// virtual and in real time. A timer that is cancelled or moved to a later time stays in the heap until its old
@@ -28,7 +28,7 @@ public final class TimerQueue {
     LoopTimer(queue: self, work: work)
   }
 
-  /// The deadline of the earliest armed timer; nil if none is armed, so that the loop may sleep indefinitely.
+  /// The deadline of the earliest armed timer. If no timer is armed, this is nil, and the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
@@ -37,11 +37,12 @@ public final class TimerQueue {
   /// A mark that separates the timers armed so far from those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
-  /// Removes the next timer that is due at `now`, so that the caller can fire it; nil if there is none.
+  /// Removes and returns the next timer that is due at `now`, so that the caller can fire it. Returns nil if no timer
+  /// is due.
   ///
-  /// Timers are removed one at a time, because the work of one may arm, move or cancel others. A loop passes the mark
-  /// from the start of its turn; timers armed after the mark wait for the next turn, so that timers that arm each other
-  /// do not block other work.
+  /// Timers are removed one at a time, because the work of one timer may arm, move or cancel other timers. A loop
+  /// passes the mark from the start of its turn; timers armed after the mark wait for the next turn, so that timers
+  /// that arm each other do not block other work.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // No entry is later than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
@@ -134,7 +135,7 @@ public final class TimerQueue {
 ///
 /// An object that uses one timer for its whole lifetime creates it without a closure and becomes its ``handler``.
 public final class LoopTimer {
-  /// The time at which the timer will fire; nil while it is not armed.
+  /// The time at which the timer will fire, or nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
   /// The deadline under which the queue holds the timer; it may be earlier than `deadline` if the timer was moved to a

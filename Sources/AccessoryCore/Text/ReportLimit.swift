@@ -5,7 +5,7 @@
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
 /// ```
 ///
-/// Invariant: there is a deadline only while counted messages are unreported.
+/// Invariant: there is a deadline only while there are counted but unreported messages.
 package struct MessageRate: Equatable, Sendable {
   /// The period over which messages are counted.
   package static let period = Duration.seconds(10)
@@ -21,7 +21,7 @@ package struct MessageRate: Equatable, Sendable {
   /// The time at which to call ``handleTimeout(now:)``.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
-  /// Counts a message; returns true if the message should be reported.
+  /// Counts a message. Returns true if the message should be reported.
   package mutating func note(now: Instant) -> Bool {
     if held == 0, start.map({ $0 + Self.period <= now }) ?? true { (start, reported) = (now, 0) }
     if reported < Self.most {
@@ -114,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All sentences that were kept, followed by a sentence with the number of dropped ones.
+  /// The kept sentences, followed by a sentence that gives the number of dropped sentences.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The system's monotonic clock, which counts from the creation of this value, so that instants are small enough to
-/// read.
+/// The system's monotonic clock, which counts from the creation of this value, so that instants are small enough to be
+/// readable.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
@@ -17,7 +17,7 @@ package struct MonotonicClock: Sendable {
 }
 
 extension EventLoop {
-  /// The Unix time at which this loop's clock was at 0, derived from the current system time.
+  /// The Unix time at which this loop's clock read 0, derived from the current system time.
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
@@ -37,7 +37,7 @@ public struct CalendarTime: Equatable, Sendable {
     (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
   }
 
-  /// Returns the seconds since 1970 of a date and time; nil if the date does not exist, as in the case of 31 April.
+  /// Returns a date and time as seconds since 1970, or nil if the date does not exist, such as 31 April.
   public static func seconds(
     _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
   ) -> Int? {

@@ -147,7 +147,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Searches for a short range, which need not contain a whole block, at the starts of the last bursts; returns the
+  /// Searches for a short range, which need not contain a whole block, at the starts of the last bursts. Returns the
   /// range's position in the stream.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
@@ -217,7 +217,7 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the bytes before the block found at `index`, and the segment around the block; returns where to continue.
+  /// Adds the bytes before the block found at `index`, and the segment around the block. Returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     // The previous segment may have claimed a few bytes that match it by chance but belong to this segment.
     if let last = all.last, last.range.upperBound > index {
@@ -234,7 +234,8 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes from `index` on continue the same stream; compares in increasingly large steps.
+  /// Returns how many bytes from `index` on continue the same stream. The comparison proceeds in increasingly large
+  /// steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

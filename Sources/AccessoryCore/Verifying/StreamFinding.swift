@@ -12,7 +12,7 @@ public struct StreamFinding: Equatable, Sendable {
     case stale
     /// Bytes arrived before bytes that had been sent earlier.
     case reordered
-    /// Other bytes arrived in place of the bytes that were sent.
+    /// Different bytes arrived in place of the bytes that were sent.
     case corrupted
     /// Bytes that were never sent arrived between bytes that were.
     case inserted
@@ -28,7 +28,7 @@ public struct StreamFinding: Equatable, Sendable {
   public let count: Int
   /// The position to which repeated or stale bytes belong.
   public let origin: Int?
-  /// Details as a sentence fragment; empty if there are none.
+  /// Details as a sentence fragment, or an empty string if there are none.
   public let detail: String
 
   init(_ kind: Kind, at place: Int, count: Int, origin: Int? = nil, _ detail: String = "") {
@@ -112,7 +112,7 @@ public enum StreamCuts: Equatable, Sendable {
   /// index of the first of these bursts.
   case at([Int], first: Int)
 
-  /// Returns the index and start of the burst that contains a position; nil if unknown.
+  /// Returns the index and start of the burst that contains a position, or nil if the burst is unknown.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -135,14 +135,15 @@ public enum StreamCuts: Equatable, Sendable {
 
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // A burst that is no longer stored is older than all stored ones.
+    // A burst that is no longer stored is older than all bursts that are.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst starts at a position. Without bursts, returns true at the start of the stream.
+  /// Returns true if a burst starts at a position. If the stream has no bursts, returns true at the start of the
+  /// stream.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Returns where the bursts before a position start, latest first, up to a maximum count.
+  /// Returns the start positions of the bursts before a position, latest first, up to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

@@ -25,10 +25,10 @@ public struct StreamVerifier {
   /// Whether a wrong byte has arrived that has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether the limit of collected bytes has been reached, so that ``conclude(_:)`` should be called.
+  /// Whether the limit of collected bytes has been reached, in which case ``conclude(_:)`` should be called.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
-  /// Compares received bytes; returns false once a byte was wrong.
+  /// Compares received bytes. Returns false once a byte has been wrong.
   @inline(__always)
   public mutating func check(_ bytes: RawSpan, _ scratch: UniqueScratch) -> Bool {
     if evidence.isEmpty {
@@ -52,7 +52,7 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues with the bytes after them; a steady verifier has no findings.
+  /// Returns the findings, and continues after the collected bytes. A steady verifier has no findings.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
@@ -72,7 +72,7 @@ public final class UniqueScratch {
   /// Creates empty buffers.
   public init() {}
 
-  /// Passes a stream's bytes in `range`, at most the first ``UniqueBuffer/longest`` of them, to `body` for sending.
+  /// Passes the stream's bytes in `range` to `body` for sending, up to ``UniqueBuffer/longest`` bytes.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     // The buffer is moved out during the call, because `body` may cause a notification that makes the sender send or

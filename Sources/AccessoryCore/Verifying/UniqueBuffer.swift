@@ -18,7 +18,7 @@ public struct UniqueBuffer {
   /// Creates an empty buffer.
   public init() {}
 
-  /// Passes a stream's bytes in `range` to `body`, at most the first ``longest`` of them.
+  /// Passes the stream's bytes in `range` to `body`, up to ``longest`` bytes.
   public mutating func show<Result>(
     _ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result
   ) -> Result {

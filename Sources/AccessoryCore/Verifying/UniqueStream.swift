@@ -133,7 +133,7 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// Returns the inverse of an odd number modulo 2^64 by Newton's method; each round doubles the number of correct
+  /// Uses Newton's method to return the inverse of an odd number modulo 2^64. Each round doubles the number of correct
   /// bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd

@@ -30,7 +30,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// A remedy that a program in the device's role may offer, under a name of its own.
+  /// A remedy that a program in the device's role may offer, under a name that the program chooses.
   public enum Remedy: Sendable {
     case acceptAuthentication
     case skipAuthentication
@@ -38,8 +38,8 @@ public enum Refusal: Equatable, Sendable {
     case transcript
   }
 
-  /// Advice on what the user can try. `name` returns a remedy's name in the program that shows the advice; nil if that
-  /// program does not offer the remedy.
+  /// Advice on what the user can try. `name` returns the name that a remedy has in the program that shows the advice,
+  /// or nil if that program does not offer the remedy.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

@@ -96,7 +96,7 @@ extension JSONObject {
     }
   }
 
-  /// Adds bytes or, if there are many, only the first of them and their number.
+  /// Adds bytes. If there are many, adds only the first ones and the total number.
   private mutating func addHex(_ bytes: [UInt8]) {
     let shown = 1_024
     add(["hex": Hex.plain(bytes.prefix(shown)), "bytes": bytes.count > shown ? bytes.count : nil])

@@ -23,7 +23,7 @@ public struct TimelineEvent: Equatable, Sendable {
     public let name: String
     /// The serial number.
     public let serial: String
-    /// The protocols that the accessory currently offers; none in the first half of a flicker.
+    /// The protocols that the accessory currently offers. There are none in the first half of a flicker.
     public let protocols: [String]
     /// The connection ID of the accessory's publication, if there is one.
     public let connectionID: Int?
@@ -46,7 +46,7 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// What happened.
   public enum Kind: Equatable, Sendable {
-    /// The accessory was plugged in; the value names the place.
+    /// The accessory was plugged in. The value names the connection point, such as a port or a Bluetooth address.
     case attach(String)
     /// The accessory was unplugged or disappeared, for this reason.
     case detach(String)
@@ -121,8 +121,8 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// The accessory that the event concerns.
   public var subject: Subject?
-  /// The number that the other side's accessory has in its world, known even before the accessory identifies itself;
-  /// nil if no world contains both sides. Timelines and files do not include this number.
+  /// The number of the other side's accessory in its world, or nil if no world contains both sides. The number is known
+  /// even before the accessory identifies itself. Timelines and files do not include this number.
   public var worldNumber: Int?
 
   /// Creates an event.
@@ -167,7 +167,7 @@ extension TimelineEvent.Kind {
       written: session.bytesWritten)
   }
 
-  /// Creates a warning if the event reports that invalid bytes arrived; nil for any other event.
+  /// Creates a warning if the event reports that invalid bytes arrived, or returns nil for any other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

@@ -10,21 +10,21 @@ import IAP2
 /// session.read { span in handle(span); return span.byteCount }
 /// ```
 public final class Session {
-  /// The number that the device gave to the session; 0 on a native channel.
+  /// The number that the device gave to the session, or 0 on a native channel.
   public let id: UInt16
   /// The protocol for which the session was opened.
   public let protocolName: String
   // Exclusivity is not checked here, as in all code that handles bursts: a session belongs to one loop and calls no
   // other code while these properties change, and a reader has exclusive use of the buffer.
-  /// Receives the session's events; the session retains its handler until it ends.
+  /// Receives the session's events; the session retains its handler until the session ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
-  /// The reason the session ended; nil while it is open.
+  /// The reason the session ended, or nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
   /// The reason this side gave for closing the session, if any.
   public private(set) var closingReason: String?
   /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
-  /// The filter that every byte passes between the session's user and the link; nil if there is none.
+  /// The filter that every byte passes through between the session's user and the link, or nil if there is none.
   @exclusivity(unchecked) package var filter: (any SessionFilter)?
   /// The number of bytes that were read from the session.
   @exclusivity(unchecked) public private(set) var bytesRead = 0
@@ -32,7 +32,7 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// Whether calls to the handler are held back, as for a suspended app; when this becomes false, the missed events are
+  /// Whether calls to the handler are held back, as for a suspended app. When this becomes false, the missed events are
   /// reported.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
@@ -67,7 +67,7 @@ public final class Session {
   /// that time.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Called with the bytes that are read on this side; nil if nothing observes them.
+  /// Called with the bytes that are read on this side, or nil if nothing observes the bytes.
   public var witness: ((RawSpan) -> Void)?
 
   /// Offers all unread bytes to `body`, which returns how many it used; the rest are offered again later. Bytes
@@ -93,7 +93,7 @@ public final class Session {
         }
       } ?? lent.consume(body)
     swap(&lent, &buffer)
-    // Bytes that arrived during the call are appended to those that `body` left.
+    // Bytes that arrived during the call are appended to the bytes that `body` did not use.
     if !lent.isEmpty { lent.withBytes { buffer.append($0) } }
     bytesRead += count
     if isOpen, !isConsumed { carrier.consume(count, of: self) }
@@ -130,7 +130,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes received bytes to the filter. To the other side, filtered bytes count as read, so that more may arrive.
+  /// Passes received bytes to the filter. From the other side's point of view, bytes passed to the filter have been
+  /// read, so more may arrive.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -140,8 +141,8 @@ public final class Session {
     if isOpen { carrier.consume(bytes.count, of: self) }
   }
 
-  /// Appends bytes to those that the session's user has yet to read. Outside ``SessionFilter/receive(_:on:)``, notify
-  /// the user with ``tellReadable()``.
+  /// Appends bytes to those that the session's user has yet to read. If you call this method outside
+  /// ``SessionFilter/receive(_:on:)``, notify the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
   /// Whether the session's user has read everything that was passed on.
@@ -172,7 +173,7 @@ public final class Session {
     handler?.sessionIsWritable(self)
   }
 
-  /// Ends the session; `rest` contains bytes that arrived before the end and have not been delivered.
+  /// Ends the session. `rest` contains bytes that arrived before the end and have not been delivered.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)

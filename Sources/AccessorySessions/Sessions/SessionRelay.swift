@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects a ``Session`` to a ``ByteStream``, and sends on each what arrives on the other.
+/// Connects a ``Session`` to a ``ByteStream``, and forwards bytes in both directions.
 ///
 /// ```
 ///   waiting ──attach──▶ relaying ──the session ends──▶ emptying ──all written──▶ waiting (or finish)
@@ -19,7 +19,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case inputEnded
     case readerLeft
     case failed(String)
-    /// The session ended for a reason other than this side or its input.
+    /// The session ended, but neither this side nor its input was the cause.
     case session(SessionEnd)
   }
 
@@ -41,10 +41,10 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// What happens when the reader of the output disconnects.
   package enum WhenReaderLeaves {
-    /// The session is closed, because a pipeline's reader that has exited needs no more.
+    /// The session is closed, because once the next program in a pipeline has exited, no more output is needed.
     case close
     /// The session continues until the input ends, because a socket's client may have disconnected after sending its
-    /// last bytes. Without a session, the relay waits for one if `whileWaiting` is set; otherwise, the relay ends.
+    /// last bytes. If there is no session, the relay waits for one if `whileWaiting` is set; otherwise, the relay ends.
     case finishInput(whileWaiting: Bool)
   }
 
@@ -53,7 +53,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// The totals of all sessions.
   package private(set) var counts = Counts()
-  /// The session; nil while the relay is waiting for one.
+  /// The session, or nil while the relay is waiting for one.
   package private(set) var session: Session?
   /// Whether the input has ended and a session has accepted all of it.
   package private(set) var inputIsOver = false
@@ -67,7 +67,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// The reason this side is closing the session; nil if it is not.
+  /// The reason why this side is closing the session, or nil if it is not closing the session.
   private var reason: Ending?
   /// The reason the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
@@ -200,7 +200,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this side. If there is no session, reports the ending immediately.
+  /// Closes the session from this side. If there is no session, reports the end immediately.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {

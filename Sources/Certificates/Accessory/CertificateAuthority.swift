@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The authority that signs the certificates of simulated coprocessors. The authority's name makes clear that it is not
-/// Apple's; no Apple device trusts it.
+/// The authority that signs the certificates of simulated coprocessors. The name makes clear that this is not Apple's
+/// authority, and no Apple device trusts it.
 ///
 /// The key is derived from a fixed seed, so that two processes have the same key without sharing a file. A signature
 /// therefore proves nothing, because anyone can derive the key.
@@ -18,7 +18,7 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// Creates an authority from a seed. With a seed other than that of ``simulation``, the authority has the same name
+  /// Creates an authority from a seed. If the seed differs from that of ``simulation``, the authority has the same name
   /// but a different key, for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
@@ -48,19 +48,19 @@ public final class CertificateAuthority: Sendable {
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// Creates the stream for a thing to derive from a seed, such as "coprocessor 3.0".
+  /// Creates the stream for a seed and the thing to derive from it, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// Returns `count` bytes for a purpose; another value of `attempt` gives other bytes, in case the first are
-  /// unsuitable.
+  /// Returns `count` bytes for a purpose. If the bytes are unsuitable, a different value of `attempt` gives different
+  /// bytes.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// Returns a certificate's serial, which must be positive and must not start with zeros, so that it has the same size
-  /// for every seed.
+  /// Returns a certificate's serial. The serial is positive and does not start with zeros, so it has the same size for
+  /// every seed.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

@@ -4,8 +4,9 @@ import AccessoryCore
 /// but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and certificate are
-/// created on first use, which takes about 0.5 ms for the current generation and about 15 ms for the older one, which
-/// needs primes. Coprocessors with the same seed, generation and authority share one key and certificate.
+/// created on first use. This takes about 0.5 ms for the current generation, and about 15 ms for the older one, whose
+/// key requires a search for primes. Coprocessors with the same seed, generation and authority share one key and
+/// certificate.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -24,8 +25,8 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// Creates a coprocessor from a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
-  /// an unknown chain.
+  /// Creates a coprocessor from a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
+  /// unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation
@@ -151,8 +152,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real ones. Some
-  /// real certificates differ by a byte or two.
+  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real certificates.
+  /// Some real certificates differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, which apps see as `certSerial`.

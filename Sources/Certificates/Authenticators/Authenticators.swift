@@ -16,7 +16,7 @@ public protocol AccessoryAuthenticator: Sendable {
   /// Returns the response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether responses may take a long time to compute, so that they must be requested on a separate thread instead of
+  /// Whether responses may take a long time to compute and must therefore be requested on a separate thread instead of
   /// a loop.
   var isSlow: Bool { get }
 }
@@ -41,7 +41,7 @@ public protocol DeviceAuthenticator: Sendable {
   /// Decides whether to accept (AA05) or refuse (AA04) the response to a challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// Returns a certificate's serial in the form that apps see; nil if the serial cannot be read.
+  /// Returns a certificate's serial in the form that apps see, or nil if the serial cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
@@ -62,11 +62,11 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response is not a valid signature of the challenge or its hash.
   case wrongSignature
-  /// The certificate is not that of a stub, and stubs accept no others.
+  /// The certificate does not belong to a stub, and stubs accept only certificates of stubs.
   case foreignCertificate(String)
-  /// A signer outside this process, named in the text, cannot be used or gave an invalid answer.
+  /// An external signer cannot be used or gave an invalid answer. The text names the signer.
   case signer(String)
-  /// libcrypto reported the error in the text.
+  /// A libcrypto call failed. The text is libcrypto's error message.
   case librarySaidNo(String)
 
   /// A sentence fragment for messages.
@@ -112,7 +112,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Accepts the response; an objection of the strict authenticator becomes a warning.
+  /// Accepts the response, with a warning if the strict authenticator would have refused it.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)
@@ -121,7 +121,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Returns a certificate's serial; nil if the serial cannot be read.
+  /// Returns a certificate's serial, or nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

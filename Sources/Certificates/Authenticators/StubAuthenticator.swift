@@ -74,7 +74,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// Returns the seed and generation in a certificate; nil unless every byte is as a stub with that seed writes it.
+  /// Returns the seed and generation in a certificate, or nil if any byte differs from what a stub with that seed would
+  /// write.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // In a world, the stubs of both sides usually have the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
@@ -101,8 +102,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Eight bytes at a time, together with all earlier bytes, seed a generator, so that each byte affects everything
-    // after it.
+    // Seeds a generator with each group of eight bytes combined with everything before it, so that each byte affects
+    // all later output.
     var rest = input.span.bytes
     while rest.byteCount >= 8 {
       let word = UInt64(bigEndian: rest.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self))

@@ -17,7 +17,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   /// The certificate's subject, such as "O=easim, CN=IPA_EASIM_0000000000000007", truncated to 400 bytes.
   let subject: String
   let issuer: String
-  /// The serial, most significant byte first, without a sign.
+  /// The serial number as unsigned big-endian bytes.
   let serial: [UInt8]
   /// The coprocessor's generation, determined by the type of the key.
   let generation: CoprocessorGeneration
@@ -43,7 +43,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
   var byteCount: Int { bytes.count }
 
-  /// A warning if the certificate has expired or is not valid yet; nil if it is valid now.
+  /// A warning if the certificate has expired or is not valid yet, or nil if it is valid now.
   var dateProblem: String? {
     let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
     defer { LibraryReasons.take() }
@@ -111,7 +111,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 /// Cases that report invalid bytes include up to sixteen of them.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   case empty
-  /// The certificate is that of a stub, which only another stub can verify.
+  /// The certificate belongs to a stub, and only another stub can verify it.
   case stub
   /// The certificate is PEM text, but the wire carries DER.
   case pemText

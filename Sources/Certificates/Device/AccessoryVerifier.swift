@@ -42,12 +42,12 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// Returns a certificate's serial; nil if the serial cannot be read.
+  /// Returns a certificate's serial, or nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }
 
-  /// Verifies one response; returns the interpretation of the challenge under which the signature is valid.
+  /// Verifies one response. Returns the interpretation of the challenge under which the signature is valid.
   func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
   ) throws(AuthenticatorError) -> ChallengeReading {
@@ -87,8 +87,8 @@ extension AccessoryCertificate {
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // The result 0 means that the signature is wrong, and a negative result that it cannot be read; a device treats
-    // both alike.
+    // The result 0 means that the signature is wrong, and a negative result means that the signature cannot be read. A
+    // device treats both cases alike.
     switch generation {
     case .current:
       // The EVP interface is not used, because it would need the signature encoded as DER, only to decode it again.
@@ -109,12 +109,12 @@ extension AccessoryCertificate {
 /// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, its certificate
 /// is looked up instead of being parsed and checked again.
 ///
-/// The cache is limited in number and size, and drops the oldest entry first. The cache keeps only valid certificates,
-/// because refusing an invalid one is cheap.
+/// The number of entries and their total size are limited, and the oldest entry is dropped first. The cache keeps only
+/// valid certificates, because refusing an invalid one is cheap.
 struct CertificateCache {
   struct Entry: Sendable {
     let certificate: AccessoryCertificate
-    /// The certificate at which the chain ends; nil if the chain leads to a trusted certificate.
+    /// The reason why the chain is not trusted, or nil if it leads to a trusted certificate.
     let chainProblem: String?
   }
 

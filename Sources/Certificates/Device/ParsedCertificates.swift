@@ -86,10 +86,10 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds where bytes stop being valid DER, for error messages, because libcrypto's parsers report what is wrong but not
-/// where.
+/// Finds the point at which bytes stop being valid DER. Error messages need it, because libcrypto's parsers report what
+/// is wrong but not where.
 ///
-/// The search follows only tags and lengths, so bytes without such an error may still not be a certificate.
+/// The search follows only tags and lengths, so even bytes without such an error may not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
@@ -97,7 +97,7 @@ struct DERFault: Equatable {
   /// The limit is deeper than any certificate, yet shallow enough for any stack.
   private static let depthLimit = 24
 
-  /// Returns the first error in `bytes`, which should contain exactly one value; nil if there is none.
+  /// Returns the first error in `bytes`, or nil if there is none. The bytes should contain exactly one value.
   static func first(in bytes: [UInt8]) -> DERFault? {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return DERFault(offset: 0, what: "nothing is there") }
@@ -158,8 +158,8 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Returns where the chain of `certificate` ends, using the other certificates in its envelope; nil if the chain
-  /// leads to the trusted certificate.
+  /// Returns the reason why the chain of `certificate` is not trusted, or nil if it leads to the trusted certificate.
+  /// The chain may include the other certificates in the envelope.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
     // The stack only borrows the certificates, so freeing the stack does not free them.

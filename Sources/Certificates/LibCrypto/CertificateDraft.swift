@@ -9,7 +9,7 @@ struct CertificateDraft {
     var commonName: String
   }
 
-  /// Most signatures have 70 to 72 bytes; half of them have this length.
+  /// Most signatures are 70 to 72 bytes long, and half of them have exactly this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]

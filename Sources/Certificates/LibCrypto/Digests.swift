@@ -7,7 +7,7 @@ enum Digests {
     digest(bytes, EVP_sha256(), count: 32)
   }
 
-  /// Returns the requested number of bytes, all derived from `bytes` (SHAKE256).
+  /// Uses SHAKE256 to derive the requested number of bytes from `bytes`.
   static func stretched(_ bytes: [UInt8], to length: Int) -> [UInt8] {
     let context = Owned(EVP_MD_CTX_new(), EVP_MD_CTX_free)
     LibraryReasons.must(EVP_DigestInit_ex(context.pointer, EVP_shake256(), nil), "SHAKE256")

@@ -11,7 +11,8 @@ struct Owned<Pointer>: ~Copyable {
   let pointer: Pointer
   private let free: (Pointer?) -> Void
 
-  /// Takes the result of a call that fails only if memory runs out or arguments are wrong; traps if the result is null.
+  /// Takes the result of a call that fails only if memory runs out or an argument is wrong. Traps if the result is
+  /// null.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
       preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
@@ -20,7 +21,7 @@ struct Owned<Pointer>: ~Copyable {
     self.free = free
   }
 
-  /// Takes the result of parsing untrusted bytes; nil if the parser rejected them.
+  /// Takes the result of parsing untrusted bytes, or returns nil if the parser rejected them.
   init?(parsed: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let parsed else { return nil }
     pointer = parsed
@@ -34,7 +35,7 @@ struct Owned<Pointer>: ~Copyable {
 
 enum LibraryReasons {
   /// Returns the reasons for the latest failures, oldest first, and clears them. Call this method after every libcrypto
-  /// call that can fail because of outside bytes, so that the next failure does not show an old reason.
+  /// call that can fail because of untrusted bytes, so that old reasons are not reported with the next failure.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
@@ -116,7 +117,7 @@ package enum Base64 {
     return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
   }
 
-  /// Decodes base64; returns nil for any other text. The text is checked first, because libcrypto ignores white space
+  /// Decodes base64. Returns nil for any other text. The text is checked first, because libcrypto ignores white space
   /// and accepts `=` anywhere as a digit.
   package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)

@@ -9,8 +9,8 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// Creates the key for a scalar; nil unless the scalar has 32 bytes, is at least 1 and is smaller than the group
-  /// order.
+  /// Creates the key for a scalar. Returns nil unless the scalar has 32 bytes, is at least 1 and is smaller than the
+  /// group order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }
@@ -29,7 +29,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 
   static func derived(from seed: SeedStream) -> P256Key {
-    // One in four billion scalars is unsuitable.
+    // About one in four billion scalars is unsuitable.
     for attempt in UInt8.min...UInt8.max {
       if let key = P256Key(scalar: seed.bytes("P-256 scalar", attempt: attempt, count: 32)) { return key }
     }
@@ -53,7 +53,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     sign(digest: digest).raw
   }
 
-  /// Tries to sign with this nonce; nil if r or s is zero.
+  /// Tries to sign with this nonce. Returns nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
     let order = P256Order.shared
@@ -115,8 +115,8 @@ struct P256Signature: Equatable {
 /// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks
 /// the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest, which is used
-/// to sign a certificate again if its signature has the wrong length.
+/// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. It is used
+/// to sign a certificate again if the signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
   private var key: [UInt8]

@@ -1,5 +1,5 @@
-/// The order of the group P-256; scalars and nonces must be smaller. All keys share one object,
-/// which is immutable, so any thread may use it.
+/// The order of the P-256 group. Scalars and nonces must be smaller than the order. All keys share one object, which is
+/// immutable, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -47,10 +47,10 @@ final class P256Order: @unchecked Sendable {
   }
 }
 
-/// An odd number, with the factor that makes division by powers of two cheap.
+/// An odd number, together with a factor that makes division by powers of two cheap.
 private struct Modulus {
   let value: UInt256
-  /// The factor that gives -1 modulo 2 to the power of 64 when multiplied by the value.
+  /// The factor by which `value` must be multiplied to give -1 (mod 2^64).
   let factor: UInt64
 
   init(_ value: UInt256) {
@@ -104,7 +104,7 @@ private struct UInt256 {
     return isNegative
   }
 
-  /// Divides by 2 to the power of `count`, which is less than 64.
+  /// Divides by 2^`count`, where `count` must be less than 64.
   @inline(__always)
   mutating func shift(by count: Int, _ top: UInt64 = 0) {
     for index in 0..<4 {
@@ -113,7 +113,7 @@ private struct UInt256 {
     }
   }
 
-  /// Divides by 2 to the power of `count`, which is less than 64, modulo an odd number.
+  /// Divides by 2^`count` modulo an odd number, where `count` must be less than 64.
   @inline(__always)
   mutating func shift(by count: Int, modulo modulus: Modulus) {
     // Adds the multiple of the modulus that makes the lowest bits zero.

@@ -1,7 +1,8 @@
 /// A private RSA-1024 key for the older coprocessor, derived from a seed.
 ///
-/// libcrypto generates keys only from the system's random numbers, so this type searches for the two primes upward from
-/// hashed bytes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key is not secret.
+/// libcrypto generates keys only from the system's random numbers, so this type starts from hashed bytes and searches
+/// upward for the two primes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key
+/// is not secret.
 final class RSAKey: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
 
@@ -34,7 +35,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
   }
 
   /// Returns the first prime at or above `start` that suits the public exponent. The two highest bits of `start` are
-  /// set first, so that the product of two primes has 1024 bits; the lowest bit is set too.
+  /// set first, so that the product of two primes has 1024 bits. The lowest bit is also set, because the primes are
+  /// odd.
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0

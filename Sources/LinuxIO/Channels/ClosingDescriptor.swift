@@ -68,7 +68,7 @@ final class ClosingTerminal {
     if loop.now < limit {
       loop.schedule(after: Self.tick) { self.look() }
     } else {
-      // The line does not accept bytes, and unsent bytes would make `close` block for half a minute.
+      // The line is not accepting bytes, and unsent bytes would make `close` block for half a minute.
       tcflush(descriptor, TCOFLUSH)
     }
   }

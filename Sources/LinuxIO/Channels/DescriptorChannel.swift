@@ -10,8 +10,9 @@ import Glibc
 /// **How a channel ends.** Only a read ends the channel, so that everything the peer sent before closing is delivered
 /// first. A broken pipe in `send` only stops sending; the channel ends once everything has been read. The channel ends
 /// with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. When a terminal hangs up,
-/// the channel ends with the value that was chosen when the channel was created. Bluetooth sockets have no EOF: Linux
-/// reports an orderly close as a reset, so on a medium with frames, a reset counts as an orderly close.
+/// the channel ends with the value that was chosen when the channel was created. Bluetooth sockets have no EOF. Linux
+/// reports an orderly close of such a socket as a reset, so on a medium with frames, a reset counts as an orderly
+/// close.
 ///
 /// While reading is paused, the kernel still reports half-closes, hang-ups and errors, which the channel handles as
 /// documented in ``Channel``. If a report has to wait for ``resumeReading()``, the kernel is not polled until then,
@@ -26,7 +27,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A connected stream socket on a medium with frames, such as Bluetooth's RFCOMM; each `send` starts a frame of up
     /// to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal, whose channel ends with `hangUp` after a hang-up.
+    /// A terminal. After a hang-up, its channel ends with `hangUp`.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -45,7 +46,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// The channel could not be started, which is reported in a later turn.
+    /// The channel could not be started; the failure is reported in a later turn.
     case failing
     case over
   }
@@ -77,7 +78,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var reported: Int32 = 0
   /// Whether a `send` was refused because of ``sendFailure``, so that the channel ends once everything has been read.
   @exclusivity(unchecked) private var isRefused = false
-  /// Whether the kernel reported, while reading was paused, that the peer will send no more.
+  /// Whether the kernel reported, while reading was paused, that the peer will not send any more bytes.
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
@@ -99,7 +100,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   }
 
   /// Takes the descriptor out of a channel that was never started, for a caller that transfers the bytes in another
-  /// way; returns nil if the channel was started.
+  /// way. Returns nil if the channel was started.
   public func release() -> Int32? {
     guard case .made = state, descriptor >= 0 else { return nil }
     state = .over
@@ -255,8 +256,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// Counts the unread bytes, which are lost. On a medium with frames, the kernel counts only the first frame, so
-  /// everything is read instead.
+  /// Counts the unread bytes, which are lost. On a medium with frames, the kernel counts only the first frame, so the
+  /// unread bytes are read and counted here.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in
@@ -302,7 +303,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// Returns the end that corresponds to the result of a read: 0 for EOF, or an error number.
+  /// Returns the ``ChannelEnd`` for the result of a read, which is 0 for EOF or an error number.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }

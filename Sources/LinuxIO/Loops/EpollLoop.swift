@@ -36,7 +36,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// The loop's random number generator; use it only on the loop.
   public var random: SeededRandom
-  /// The number of turns so far, with which tests check that an idle loop sleeps.
+  /// The number of turns so far. Tests use it to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
@@ -74,7 +74,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
 
-  /// True if the caller runs on this loop, or if the loop is not running.
+  /// True if the caller is running on this loop, or if the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -92,7 +92,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   func add(_ work: LoopWork) {
-    // The loop finds work from its own thread before it waits again.
+    // Work that was added on the loop's own thread is found before the loop waits again.
     if inbox.add(work), !runsHere { registry.wake() }
   }
 
@@ -158,9 +158,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return nil
   }
 
-  /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. On any
-  /// thread other than the loop's, the call returns once the thread started by ``start()`` has ended. Work that was
-  /// passed to ``execute(_:)`` but has not run yet waits for the next run.
+  /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. If
+  /// called on a thread other than the loop's, this method returns once the thread started by ``start()`` has ended.
+  /// Work that was passed to ``execute(_:)`` but has not run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -197,7 +197,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
-  /// Returns the nanoseconds until the next deadline; 0 if there is work, and negative if there is no deadline.
+  /// Returns the nanoseconds until the next deadline: 0 if there is work, and a negative number if there is no
+  /// deadline.
   private func timeout(noLaterThan end: Instant?) -> Int64 {
     guard inbox.isEmpty else { return 0 }
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)

@@ -61,7 +61,7 @@ final class EpollRegistry {
     }
     let code = errno
     table.release(token)
-    // epoll returns this error for regular files, and for the files with which umockdev replaces USB devices.
+    // epoll returns this error for regular files, and for the files that umockdev uses in place of USB devices.
     guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
     let watch = EpollWatch(
       descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
@@ -98,8 +98,8 @@ final class EpollRegistry {
 
   // MARK: - Turns
 
-  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds have passed (negative: no limit);
-  /// returns the number of events for ``dispatch(_:)``.
+  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds have passed. A negative `timeout`
+  /// means no limit. Returns the number of events for ``dispatch(_:)``.
   func wait(timeout: Int64) -> Int {
     if !unchanged.isEmpty {
       let waiting = unchanged
@@ -129,7 +129,7 @@ final class EpollRegistry {
   func wake() {
     var signal: UInt64 = 1
     // If a wake-up were lost, the loop would sleep although work is waiting. EAGAIN means that a wake-up is already
-    // pending, so another is not needed.
+    // pending, so no other wake-up is needed.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }

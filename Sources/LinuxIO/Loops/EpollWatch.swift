@@ -14,7 +14,7 @@ final class EpollWatch: DescriptorWatch {
   // Overlapping access is not checked, because a watch belongs to one loop and calls no other code while these
   // properties change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// The handler; nil after cancellation, so that events already reported are dropped.
+  /// The handler. Cancellation sets it to nil, so that events already reported are dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -42,8 +42,8 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler when the loop is released, because the handler may retain this watch, in which case neither
-  /// would ever be freed.
+  /// Releases the handler when the loop is released. Otherwise, a handler that retains this watch would never be freed,
+  /// and neither would the watch.
   func loopIsGone() {
     handler = nil
   }
@@ -65,7 +65,8 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
-  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because it needs its number when it is created.
+  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because a watch needs its number when it is
+  /// created.
   mutating func reserve() -> Token {
     let index = free.popLast() ?? slots.endIndex
     if index == slots.endIndex { slots.append(Slot()) }

@@ -24,7 +24,7 @@ public final class SignalWatch {
     self.source = source
     // The watch lasts until it is closed, even if its creator does not retain it.
     try source.watch(for: .readable, on: loop) { _ in
-      // A signalfd_siginfo has 128 bytes, the first four of which are the signal number.
+      // A signalfd_siginfo is 128 bytes long. The first four bytes are the signal number.
       var info = [UInt32](repeating: 0, count: 32)
       while read(source.number, &info, 128) == 128 { onEvent(Int32(info[0])) }
     }

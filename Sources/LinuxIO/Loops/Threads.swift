@@ -121,8 +121,8 @@ final class Inbox<Work>: @unchecked Sendable {
   /// The flag changes only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, so that the loop
-  /// may have to be woken.
+  /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, in which case
+  /// the loop may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)

@@ -38,8 +38,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     }
   }
 
-  // Overlapping access is not checked, because this code runs for every packet: the state belongs to the one thread
-  // inside a step, and no other code is called while the state is written.
+  // Overlapping access is not checked, because this code runs for every packet. The state belongs to the thread that is
+  // running a step, and no other code is called while the state is written.
 
   /// The virtual time, which starts at 0.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
@@ -64,7 +64,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// True if the caller runs on this loop, or if the loop is not running.
+  /// True if the caller is running on this loop, or if the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -82,7 +82,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - Advancing time
 
-  /// The time at which the next work is due; nil if nothing is scheduled.
+  /// The time at which the next work is due, or nil if nothing is scheduled.
   public var nextDeadline: Instant? {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }

@@ -26,8 +26,8 @@ public final class ChildProcess {
 
   /// How often to check whether the program has ended, if the system offers no descriptor for this purpose.
   private static let tick = Duration.milliseconds(20)
-  /// The maximum number of reads after the program has ended. A pipe holds less than this many reads return, so the
-  /// limit can only cut off output of other processes.
+  /// The maximum number of reads after the program has ended. A pipe holds fewer bytes than this many reads return, so
+  /// the limit can cut off only the output of other processes.
   private static let drainingReads = 16
 
   /// The process ID of the guardian, which ends with the program's status or signal.
@@ -42,7 +42,8 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// A pipe to the guardian that keeps the program alive and carries signals for it; nil once the program has ended.
+  /// The pipe to the guardian, or nil once the program has ended. The open pipe keeps the program alive, and carries
+  /// signals for it.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
@@ -146,7 +147,7 @@ public final class ChildProcess {
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
-  /// Reads the output once; returns true if there may be more.
+  /// Reads the output once. Returns true if there may be more.
   @discardableResult
   private func readOutput() -> Bool {
     guard !isPaused, let output else { return false }
@@ -155,7 +156,7 @@ public final class ChildProcess {
     return found == .bytes
   }
 
-  /// Reads the error output once; returns true if there may be more.
+  /// Reads the error output once. Returns true if there may be more.
   @discardableResult
   private func readErrors() -> Bool {
     guard let errors else { return false }
@@ -236,10 +237,10 @@ public final class ChildProcess {
 
 /// Receives a program's events. The handler is called on the loop, and never during a call to the child.
 public protocol ChildProcessHandler: AnyObject {
-  /// Called when the program printed bytes, which are valid only during this call.
+  /// Called when the program has printed bytes. The bytes are valid only during this call.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
 
-  /// Called when the program wrote to its standard error.
+  /// Called when the program has written to its standard error.
   func child(_ child: ChildProcess, complained bytes: RawSpan)
 
   /// Called when there is room again after a partial `write`.

@@ -65,7 +65,7 @@ public enum ProgramFinder {
   /// Returns the file that `program` refers to. A path is relative to `folder`; a name is looked up first in `folder`
   /// and then on PATH.
   ///
-  /// - Throws: the reason the most likely candidate cannot be run, such as a missing file or permission.
+  /// - Throws: the reason why the most likely candidate cannot be run, such as a missing file or missing permission.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -90,8 +90,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Returns the reason a command cannot be started now; nil if it can. For a shell command, only the first word is
-  /// checked, and only if it is a path.
+  /// Returns the reason why a command cannot be started now, or nil if it can be started. For a shell command, only the
+  /// first word is checked, and only if it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -115,8 +115,8 @@ public enum ProgramFinder {
 
 /// Starts a program with three pipes. Unlike ``ChildProcess``, this type needs no loop.
 ///
-/// A guardian process (`CLinux/guardian.c`) runs between this process and the program, and ends everything that the
-/// program started when either of the two ends.
+/// A guardian process (`CLinux/guardian.c`) runs between this process and the program. When either of them ends, the
+/// guardian ends everything that the program started.
 struct ProcessSpawn: ~Copyable {
   /// The process ID of the guardian, which ends with the program's status or signal.
   let processID: pid_t

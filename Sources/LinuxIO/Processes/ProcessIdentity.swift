@@ -14,7 +14,7 @@ public struct ProcessIdentity: Hashable, Sendable {
     self.startTime = startTime
   }
 
-  /// Creates the identity of the process that now has this ID; nil if no such process is visible.
+  /// Creates the identity of the process that now has this ID, or returns nil if no such process is visible.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
@@ -26,7 +26,7 @@ public struct ProcessIdentity: Hashable, Sendable {
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this very process is still running, rather than a later one with the same ID.
+  /// Whether this process is still running. A later process with the same ID does not count.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
   /// In `/proc/PID/stat`, the start time is the twentieth word after the process name, which is in parentheses and may
@@ -46,7 +46,7 @@ public struct ProcessIdentity: Hashable, Sendable {
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 
-  /// Watches a process; nil if the process has already ended or the system cannot report its end.
+  /// Starts watching a process, or returns nil if the process has already ended or the system cannot report its end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }

@@ -17,7 +17,7 @@ final class PathLock {
   }
 
   private static let mark = "easim "
-  /// How often to reopen the file if its owner has just removed it.
+  /// How many times to reopen the file if its owner has just removed it.
   private static let attempts = 100
 
   private let path: String
@@ -39,14 +39,14 @@ final class PathLock {
 
   func release() {
     guard descriptor >= 0 else { return }
-    // The file is removed before it is unlocked, so that a process that has just opened it can see that it is no longer
-    // at the path.
+    // The file is removed before it is unlocked, so that a process that has just opened the file can tell that the path
+    // no longer leads to it.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1
   }
 
-  /// Opens and locks the file; returns nil if the file has since been removed.
+  /// Opens and locks the file. Returns nil if the file has since been removed.
   private static func take(_ path: String) throws(Problem) -> Int32? {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }
@@ -61,7 +61,7 @@ final class PathLock {
     }
   }
 
-  /// Locks the file; returns false if it has since been removed.
+  /// Locks the file. Returns false if the file has since been removed.
   private static func lock(_ file: Int32, at path: String) throws(Problem) -> Bool {
     guard try isOurs(file) else { throw .isForeign(path) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
@@ -76,8 +76,8 @@ final class PathLock {
     return true
   }
 
-  /// Returns true if the file is a lock file: owned by this user or root, and either containing easim's line or,
-  /// briefly, empty.
+  /// Returns true if the file is a lock file: it belongs to this user or root, and contains either easim's line or, for
+  /// a short time, nothing.
   private static func isOurs(_ file: Int32) throws(Problem) -> Bool {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system(.last("look at a lock")) }

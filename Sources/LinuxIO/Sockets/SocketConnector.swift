@@ -129,8 +129,8 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel knows the user of a unix listener immediately, but that of a TCP listener only after the listener has
-    // accepted the connection.
+    // The kernel knows the user of a unix listener immediately, but the user of a TCP listener only after the listener
+    // has accepted the connection.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))
@@ -161,7 +161,7 @@ struct SocketAddress {
   private var storage = sockaddr_storage()
   private(set) var length: socklen_t
 
-  /// Creates the address of a unix socket; nil if the path is too long.
+  /// Creates the address of a unix socket, or returns nil if the path is too long.
   init?(unixPath path: String) {
     var address = sockaddr_un()
     let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -212,7 +212,7 @@ struct SocketAddress {
 enum NameResolver {
   struct Failure: Error { let reason: String }
 
-  /// Returns the addresses of a numeric host or `localhost`; nil for any other name.
+  /// Returns the addresses of a numeric host or `localhost`, or nil for any other name.
   static func known(_ host: String, port: UInt16) -> [SocketAddress]? {
     let hosts = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
     let addresses = hosts.flatMap { (try? lookUp($0, port: port, flags: AI_NUMERICHOST).get()) ?? [] }

@@ -94,8 +94,8 @@ enum SocketOptions {
     // TCP_NODELAY is set because the link itself decides when to combine packets. Setting TCP options on unix sockets
     // fails harmlessly.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
-    // iAP2 has no keep-alive, and a machine that was switched off sends nothing; with this option, TCP detects that
-    // within a minute.
+    // iAP2 has no keep-alive, and a machine that was switched off sends nothing. With this option, TCP detects such a
+    // machine within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
     set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
     set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)

@@ -17,14 +17,16 @@ package struct TrustedUsers: Equatable, Sendable {
 
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` goes before the last user.
+  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` is placed before the last
+  /// user.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
 }
 
-/// Decides whether the other end of a socket is trusted; each method returns the reason for a refusal, or nil.
+/// Decides whether the other end of a socket is trusted. Each method returns the reason for a refusal, or nil if the
+/// other end is trusted.
 extension TrustedUsers {
   /// Checks the process at the other end of a unix socket; nil stands for an unknown process.
   package func refusal(of process: PeerProcess?) -> String? {
@@ -80,8 +82,8 @@ package enum TCPPeer: Hashable, Sendable {
   case unknown
   case remote
 
-  /// How often the kernel's tables are read before a local socket counts as missing. The tables are read in pieces, so
-  /// a line can be missed while other lines appear and disappear.
+  /// How many times the kernel's tables are read before a local socket counts as missing. The tables are read in
+  /// pieces, so a line can be missed while other lines appear and disappear.
   private static let attempts = 3
 
   /// Finds the owner of the socket at the other end of this connected socket.
@@ -116,7 +118,7 @@ package enum TCPPeer: Hashable, Sendable {
   }
 }
 
-/// An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) equals the plain IPv4 address.
+/// An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) counts as equal to the plain IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
   /// The address: 4 or 16 bytes in network order.
   let host: [UInt8]
@@ -130,7 +132,7 @@ struct TCPEndpoint: Hashable, Sendable {
     self.port = port
   }
 
-  /// Creates an endpoint; nil if the address is of another family.
+  /// Creates an endpoint, or returns nil if the address belongs to another family.
   init?(_ address: SocketAddress) {
     let read = address.with { name, _ -> (host: [UInt8], port: UInt16)? in
       switch Int32(name.pointee.sa_family) {
@@ -154,8 +156,8 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Returns true if this address belongs to the same machine as `near`, the connection's other end.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// Finds the owner of this end's socket through `sock_diag`; nil if there is no owner or the kernel lacks the
-  /// interface.
+  /// Returns the owner of this end's socket as reported by `sock_diag`, or nil if there is no owner or the kernel lacks
+  /// the interface.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
@@ -204,8 +206,8 @@ struct TCPSocketTable {
 
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
-  /// Returns the owner of the socket at one end of a connection; nil if the table has no readable line for the socket.
-  /// A socket that belongs to a process is preferred to a socket in TIME_WAIT.
+  /// Returns the owner of the socket at one end of a connection, or nil if the table has no readable line for the
+  /// socket. A socket that belongs to a process takes precedence over a socket in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)
@@ -221,7 +223,8 @@ struct TCPSocketTable {
     return found
   }
 
-  /// Finds the next occurrence of these bytes. Other lines are not parsed, because a table may have ten thousand lines.
+  /// Finds the next occurrence of these bytes. Lines without these bytes are not parsed, because a table may have ten
+  /// thousand lines.
   private func place(of bytes: [UInt8], from start: Int) -> Int? {
     text.withUnsafeBytes { all in
       bytes.withUnsafeBytes { wanted in

@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Listens on a unix socket, whose file has mode 0600, for processes of this user.
+/// Listens for processes of this user on a unix socket whose file has mode 0600.
 ///
-/// The listener replaces the socket file of a dead process, but not a socket on which a process listens. To check
-/// without disturbing a listener, a datagram socket tries to connect: the attempt fails with "wrong type" if the
+/// The listener replaces the socket file of a dead process, but not a socket on which a process is listening. To check
+/// without disturbing a listener, it tries to connect a datagram socket: the attempt fails with "wrong type" if the
 /// listener is alive, and with "refused" if it is dead. A ``PathLock`` prevents two processes from replacing the file
 /// at the same time.
 package enum UnixListener {
@@ -20,7 +20,7 @@ package enum UnixListener {
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
-      // The new file takes over the socket's mode, so it is never accessible to others.
+      // The new file inherits the socket's mode, so it is never accessible to others.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
@@ -73,7 +73,7 @@ package enum UnixListener {
     case other
   }
 
-  /// Returns true if a process listens on the socket at the path, or if that cannot be determined.
+  /// Returns true if a process is listening on the socket at the path, or if that cannot be determined.
   package static func isListened(at path: String) -> Bool {
     guard let name = SocketAddress(unixPath: path) else { return false }
     return ((try? occupant(of: name, path: path)) ?? .live) != .dead

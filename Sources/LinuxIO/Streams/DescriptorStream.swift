@@ -128,7 +128,7 @@ package final class DescriptorStream: ByteStream {
     reportEnd()
   }
 
-  /// Offers the kept bytes, and again afterwards if the handler resumes reading during the call.
+  /// Offers the kept bytes to the handler, and offers them again if the handler resumes reading during the call.
   private func offer() {
     isAskedAgain = true
     guard !isOffering else { return }
@@ -189,7 +189,7 @@ enum DescriptorKind {
     }
   }
 
-  /// Opens the pipe a second time, in nonblocking mode; nil if the system refuses.
+  /// Opens the pipe a second time, in nonblocking mode. Returns nil if the system refuses.
   static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
     let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
     return own >= 0 ? own : nil

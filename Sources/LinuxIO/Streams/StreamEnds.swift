@@ -137,7 +137,7 @@ final class ThreadSource: ByteSource {
 
   private struct State {
     var isWanted = false
-    /// Whether a block has been read that the loop has not taken yet.
+    /// Whether a block has been read and is waiting for the loop to take it.
     var isFull = false
     var isClosed = false
   }

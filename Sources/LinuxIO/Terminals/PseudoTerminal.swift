@@ -93,7 +93,7 @@ final class PtyListener: Listener, DescriptorHandler {
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
   }
 
-  /// Reads inotify's events; returns true if the waiting terminal has been opened.
+  /// Reads inotify's events. Returns true if the waiting terminal has been opened.
   private func isOpened() -> Bool {
     var opened = false
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -141,7 +141,7 @@ struct PseudoTerminal: ~Copyable {
   }
 }
 
-/// A symbolic link to a pseudo terminal, which keeps its path while the terminal's number changes.
+/// A symbolic link to a pseudo terminal. The link's path stays the same while the terminal's number changes.
 ///
 /// A killed accessory cannot remove its link, and the kernel soon gives the terminal's number to another accessory or a
 /// shell. A link that is older than its terminal is therefore stale. The change time of a terminal's file is its
@@ -171,8 +171,8 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Makes the link lead to `terminal` instead of `former`. The path leads to a terminal at all times, and only stale
-  /// links and links of this process are removed, because the file at the path is moved aside and examined.
+  /// Makes the link lead to `terminal` instead of `former`. The path leads to a terminal at all times. The file at the
+  /// path is first moved aside and examined, so that only stale links and links of this process are removed.
   func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
     let new = try makeBeside(to: terminal, for: address)
     if clinux_rename_to_free(new, path) == 0 { return }
