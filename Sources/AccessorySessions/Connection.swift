@@ -9,8 +9,8 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) is followed by the same steps: the events are drained,
-/// everything that can be sent is sent, and the timer is set. Nothing is allocated per packet.
+/// Every input (bytes, a timeout, room to send, or a call from the owner) is followed by the same steps: the events are
+/// drained, everything that can be sent is sent, and the timer is set. Nothing is allocated per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop that the connection runs on.
   public let loop: any EventLoop
@@ -19,7 +19,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   private let timer: LoopTimer
 
   // Exclusivity is not checked, because the checks would cost several calls per packet. A connection belongs to one
-  // loop; while the peer changes, it calls only the channel's `send`, which never calls back.
+  // loop. While the peer changes, the connection calls only the channel's `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -82,7 +82,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     finish(reason)
   }
 
-  /// Closes every open session from this side, but keeps the connection.
+  /// Closes every open session from this side, but keeps the connection open.
   public func closeSessions() {
     for session in sessions + natives.map(\.session) { session.close() }
   }
@@ -141,8 +141,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     if pauses { cable.main.pauseReading() } else { cable.main.resumeReading() }
   }
 
-  /// Sends until nothing is left to send or the channel has no more room. Packets are sent from where the peer stores
-  /// them; only what the channel does not accept immediately is copied.
+  /// Sends until nothing is left to send or the channel has no more room. Packets are sent directly from the peer's
+  /// storage. Only bytes that the channel does not accept immediately are copied.
   private func flush() {
     let channel = cable.main
     let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// The file transfers over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``, and what to
-/// do with received files.
+/// The file transfers over one cable, in both directions: the state machines ``FileReceiver`` and ``FileSender``, and
+/// the handling of received files.
 public final class FileTransfers {
   /// Stores a complete file. Returns a description of what was done with the file, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String

@@ -61,7 +61,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// Describes a silence of the other side that exceeded its limit.
+/// Describes a period in which the other side was silent for too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase

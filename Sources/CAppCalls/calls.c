@@ -72,7 +72,7 @@ WEAK void dispatch_after_f(uint64_t time, const void *queue, const void *context
   own(time, queue, context, function);
 }
 
-// Distinguishes the timers that Dispatch itself sets (to monitor its threads once a second) from those of the app.
+// Distinguishes the timers that Dispatch itself sets (to monitor its threads once a second) from the app's timers.
 static bool are_in_one_library(const void *one, const void *other) {
   Dl_info first, second;
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;

@@ -3,8 +3,8 @@
 // The guardian is the subreaper of everything that the program starts, so nothing can escape it by leaving its process
 // group or parent. When the program ends, the guardian ends all remaining processes. When this process ends for any
 // reason, the guardian kills everything immediately. To detect the end of this process, the guardian waits on a pipe
-// (the leash) whose other end only this process holds. The guardian is forked but executes no other file, so it calls
-// only functions that are allowed after a fork in a multithreaded process.
+// (the leash) whose other end only this process holds. The guardian is a forked process that never calls exec, so it
+// calls only functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long the processes that a program leaves running may take to end after SIGTERM.
+// How long the processes that the program leaves running have to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
 // Everything that the child needs, prepared before the fork.
@@ -99,7 +99,7 @@ static bool reap(void) {
   return ended == 0;
 }
 
-// Ends all remaining processes, with SIGKILL or, if `patience` is not 0, first with SIGTERM.
+// Ends all remaining processes with SIGKILL. If `patience` is not 0, sends SIGTERM first.
 static void sweep(pid_t body, int signals, int patience) {
   // The program has not been reaped yet, so its group number has not been reused.
   kill(-body, patience > 0 ? SIGTERM : SIGKILL);
@@ -141,7 +141,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // The guardian ends with the program's signal, but without writing a core dump.
+      // The guardian ends with the same signal as the program, but does not write a core dump.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};

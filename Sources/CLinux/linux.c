@@ -162,8 +162,8 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The original settings of the terminal that was made raw. Either the program or its crash handler restores the
-// settings.
+// The settings that the terminal had before it was switched to raw mode. Either the program or its crash handler
+// restores the settings.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;

@@ -48,7 +48,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch; closing or releasing this object first cancels the watch and then closes the descriptor.
+/// A descriptor and its watch. Closing or releasing this object first cancels the watch and then closes the descriptor.
 package final class WatchedDescriptor {
   /// The descriptor, or a negative number once it is closed.
   package private(set) var number: Int32

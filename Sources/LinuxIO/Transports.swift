@@ -152,7 +152,7 @@ public protocol Listener: AnyObject {
   /// `tcp:HOST:0`.
   var address: Address { get }
 
-  /// Stops listening. For hosts that are not connected yet, this unplugs the accessory. Accepted cables continue.
+  /// Stops listening. Hosts that are not connected yet see the accessory as unplugged. Accepted cables continue.
   /// Further calls to `close` have no effect.
   func close()
 }
@@ -162,7 +162,8 @@ public enum ListenerEvent {
   /// A host connected. A host connected over this cable, whose channel has not been started.
   case accepted(Cable, PeerDescription)
   case refused(PeerDescription, reason: String)
-  /// The listener cannot accept connections now, because the process has no free descriptors. It will try again.
+  /// The listener cannot accept connections now, because the process has no free descriptors. The listener will try
+  /// again.
   case cannotAccept(SystemError)
   /// The listener ended because its terminal no longer exists.
   case ended(TransportError)

@@ -74,7 +74,7 @@ public struct Queue<Element> {
     head = 0
   }
 
-  /// Makes room for `count` elements in a queue without memory.
+  /// Makes room for `count` elements in a queue that has not allocated memory.
   @inlinable
   public mutating func reserveFirst(_ count: Int) {
     if elements.capacity == 0 { elements.reserveCapacity(count) }

@@ -24,7 +24,7 @@ public enum Address: Hashable, Sendable {
   /// A serial line. If no baud rate is given, the default rate applies.
   case serial(path: String, baud: Int?)
   case usb(USBSelector)
-  /// A USB/IP server, through which a simulated accessory appears as a USB device on the machine that attaches it.
+  /// A USB/IP server that makes a simulated accessory appear as a USB device on the machine that attaches it.
   case usbip(host: String, port: UInt16)
   /// A USB device controller on this machine, where a simulated accessory appears as a real USB device. If no name is
   /// given, the machine's only controller is used.
@@ -137,7 +137,7 @@ public struct AddressError: Error, Equatable, Sendable {
   public let part: String
   /// The offset of the wrong part in UTF-8 bytes.
   public let offset: Int
-  /// The problem as a sentence fragment that includes the part, such as "the port '99999' is above 65535".
+  /// The problem as a sentence fragment that quotes the wrong part, such as "the port '99999' is above 65535".
   public let problem: String
   /// The nearest correct form, if there is one, with placeholders in capitals.
   public let suggestion: String?
@@ -162,7 +162,7 @@ extension AddressError: CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// Returns the text with control characters escaped, truncated to a maximum length.
+  /// Escapes control characters in the text, and truncates it to a maximum length.
   func spelledOut(atMost limit: Int) -> String {
     let shown = String(String.UnicodeScalarView(unicodeScalars.prefix(limit))).spelledOut
     return unicodeScalars.dropFirst(limit).isEmpty ? shown : shown + "…"

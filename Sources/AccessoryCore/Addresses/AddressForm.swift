@@ -4,10 +4,9 @@ public struct AddressForm: Equatable, Sendable {
   public let written: String
   /// A valid example.
   public let example: String
-  /// The target to which a host connects at such an address, or nil if the form is not for hosts.
+  /// What a host connects to at such an address, or nil if the form is not for hosts.
   public let host: String?
-  /// The place where a simulated accessory with such an address appears, or nil if the form is not for simulated
-  /// accessories.
+  /// Where a simulated accessory with such an address appears, or nil if the form is not for simulated accessories.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

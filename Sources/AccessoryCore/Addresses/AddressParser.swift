@@ -7,7 +7,7 @@ extension Address {
   /// try Address(parsing: "serial:/dev/ttyUSB0,115200")
   /// ```
   ///
-  /// - Throws: ``AddressError``, with the wrong part and the nearest correct form.
+  /// - Throws: an ``AddressError`` that contains the wrong part and the nearest correct form.
   public init(parsing text: String) throws(AddressError) {
     self = try AddressParser(text: text).parse()
   }

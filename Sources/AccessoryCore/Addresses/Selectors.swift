@@ -64,7 +64,7 @@ extension AddressParser {
 
 /// The address of a Bluetooth device, such as `AA:BB:CC:DD:EE:FF`.
 public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The 48 bits of the address, whose highest byte is the first pair of digits.
+  /// The 48 bits of the address. The first pair of digits is the highest byte.
   public let value: UInt64
 
   /// Creates an address from the low 48 bits of a number.
@@ -86,10 +86,10 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// The address's bytes in the order in which they are written, as in an identification.
+  /// The bytes of the address in written order, which is also their order in an identification.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
-  /// The bytes in the order of the kernel's structures, lowest first.
+  /// The bytes of the address in the order that the kernel uses, lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
   /// Text such as "AA:BB:CC:DD:EE:FF".

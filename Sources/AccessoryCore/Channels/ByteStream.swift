@@ -2,7 +2,7 @@
 /// ``Channel``, by contrast, ends as a whole.
 ///
 /// A stream belongs to one loop. The stream reads only on request, and keeps the bytes that the handler does not accept
-/// (at most those of one read).
+/// (at most the bytes of one read).
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before the first ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
@@ -12,7 +12,7 @@ package protocol ByteStream: AnyObject {
 
   func pauseReading()
 
-  /// The number of bytes that were read but that the handler has not accepted yet.
+  /// The number of bytes that have been read but not yet accepted by the handler.
   var unread: Int { get }
 
   /// Accepts bytes to send, and returns how many were accepted. After a partial send, the handler is notified when

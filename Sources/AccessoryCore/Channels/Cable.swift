@@ -14,7 +14,8 @@ public struct Cable {
   /// Opens a protocol's native channel. The channel is returned before it is started, but accepts bytes immediately,
   /// even while the medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
-  /// Receives each native channel that the device opens, with its protocol. The channels have not been started.
+  /// Receives each native channel that the device opens, together with the channel's protocol. The channels have not
+  /// been started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum NativeChannels {
@@ -84,7 +85,7 @@ public struct Cable {
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
-  /// Returns this cable with another main channel and the same native channels.
+  /// Returns this cable with a different main channel and the same native channels.
   public func with(main: any Channel) -> Cable {
     Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
   }
@@ -95,7 +96,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// A refusal of a second session, because each native channel carries one session at a time.
+  /// The refusal of a second session, because each native channel carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

@@ -73,7 +73,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
 
-  /// Creates a channel that reports to `witness` all bytes that pass this end.
+  /// Creates a channel that reports all bytes that pass this end to `witness`.
   public init(
     _ inner: any Channel, at end: Cable.End, by witness: any CableWitness, gate: CableGate? = nil,
     on loop: any EventLoop
@@ -165,7 +165,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   }
 }
 
-/// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes pass.
+/// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes arrive.
 ///
 /// A transcript or capture must be complete, so its writer closes the gate when too many bytes are waiting to be
 /// written, and opens it again later. While the gate is closed, nothing is read from the cables and `send` accepts

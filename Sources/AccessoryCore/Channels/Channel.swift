@@ -1,12 +1,12 @@
 // This module's public interface uses the instants, hex formatting and byte queues of WireBasics.
 @_exported import WireBasics
 
-/// A byte pipe between an accessory and a device, such as memory, a socket, a pty, a serial line or a USB bulk pair.
+/// A byte pipe between an accessory and a device: memory, a socket, a pty, a serial line or a USB bulk pair.
 ///
 /// A channel belongs to one loop, and may be used only on that loop. A channel guarantees only the order of bytes,
 /// which may arrive split or joined in any way. `send` returns how many bytes it accepted, and
-/// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again; this suits both media that complete
-/// transfers (USB) and media that become ready (sockets).
+/// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again. This design suits media that complete
+/// transfers (USB) as well as media that become ready (sockets).
 ///
 /// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. A
 /// channel ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
@@ -90,7 +90,7 @@ public protocol ChannelHandler: AnyObject {
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer
-  /// The peer vanished without closing the channel, because of a reset, a hang-up or a device that disappeared.
+  /// The peer vanished without closing the channel, because of a reset or a hang-up, or because a device disappeared.
   case lost(String)
   /// This end failed; the text gives the system's reason.
   case failed(String)

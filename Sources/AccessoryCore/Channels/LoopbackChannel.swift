@@ -1,8 +1,8 @@
 /// One end of an in-memory cable. Both ends run on the same loop, in virtual or real time.
 ///
 /// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
-/// The receiving end holds bytes up to a capacity; when it is full, the sender must wait. When one end is closed, the
-/// other still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
+/// The receiving end holds a limited number of bytes; when it is full, the sender must wait. When one end is closed,
+/// the other end still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
 /// An end must be retained by its owner while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
@@ -20,8 +20,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references, which is
-  // safe because both ends belong to one loop, and an end that is released clears the other end's reference to it.
+  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references. Both are
+  // unnecessary, because the two ends belong to one loop, and an end that is released clears the other end's reference
+  // to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?

@@ -1,20 +1,21 @@
 /// One direction of a loopback cable, which holds the bytes that have been sent but not received, and their arrival
 /// times.
 ///
-/// Bytes are appended to one buffer and delivered from another; the buffers are swapped when the second is empty. The
-/// span that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once the buffers
-/// are large enough, no bytes are moved and no memory is allocated.
+/// Bytes are appended to one buffer and delivered from another; the buffers are swapped when the second buffer is
+/// empty. The span that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once
+/// the buffers are large enough, no bytes are moved and no memory is allocated.
 final class LoopbackPipe {
   private struct Segment {
     var arrival: Instant
     var count: Int
   }
 
-  /// A line with a limited rate delivers the bytes of a hundredth of a second at a time, but at least this many.
+  /// A line with a limited rate delivers as many bytes at a time as it carries in a hundredth of a second, but at least
+  /// this many.
   private static let leastStep = 64
 
   private let capacity: Int
-  /// The latency in nanoseconds. It is a plain number, because every send adds it to a time.
+  /// The latency in nanoseconds. The latency is a plain number, because every send adds it to a time.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
@@ -62,7 +63,7 @@ final class LoopbackPipe {
       return count
     }
     lineIsFree = max(lineIsFree, now)
-    // A transfer arrives as a whole; in a stream, the first bytes do not wait for the last.
+    // A transfer arrives as a whole; in a stream, the first bytes are delivered without waiting for the last.
     let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
     var left = count
     while left > 0 {
@@ -126,7 +127,7 @@ final class LoopbackPipe {
     return count
   }
 
-  /// Returns the next bytes to deliver: at most `limit` of those that have arrived. The bytes stay valid until
+  /// Returns the next bytes to deliver, up to `limit` of the bytes that have arrived. The bytes stay valid until
   /// ``received(_:)``.
   func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
     if drained == draining.count {

@@ -1,5 +1,5 @@
-/// Wraps a channel that it can disconnect, with or without a notification. Use it to unplug a cable whose ends are in
-/// different processes, or to make a device believe that the accessory is still connected.
+/// Wraps a channel so that the channel can be disconnected, with or without a notification. Use it to unplug a cable
+/// whose ends are in different processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -74,7 +74,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Accepts what the inner channel accepts or, once disconnected, everything.
+  /// Accepts as many bytes as the inner channel does, or all bytes once the channel is disconnected.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)

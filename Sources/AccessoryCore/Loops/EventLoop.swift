@@ -6,8 +6,8 @@ import AccessoryFormats
 /// threads may call only ``execute(_:)``.
 ///
 /// There are two kinds of loops: `EpollLoop` runs in real time and handles descriptors; `VirtualLoop` has no
-/// descriptors and jumps from deadline to deadline. Code that needs only an `EventLoop` runs on either kind, so that
-/// half a second on a wire takes microseconds in a test.
+/// descriptors and jumps from deadline to deadline. Code that needs only an `EventLoop` runs on either kind, so half a
+/// second on a wire can take microseconds in a test.
 public protocol EventLoop: AnyObject, Sendable {
   /// The time of the current turn, which does not change during the turn.
   var now: Instant { get }
@@ -18,7 +18,8 @@ public protocol EventLoop: AnyObject, Sendable {
   /// The loop's random number generator; the same seed gives the same numbers. Use the generator only on the loop.
   var random: SeededRandom { get set }
 
-  /// Creates an unarmed timer that calls `work` on the loop at its deadline. Create and use timers only on the loop.
+  /// Creates an unarmed timer. When the timer's deadline arrives, the loop calls `work`. Create and use timers only on
+  /// the loop.
   ///
   /// Create a timer once and move it often: moving a timer allocates nothing, so it can be moved with every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
@@ -58,7 +59,7 @@ public protocol PollingLoop: EventLoop {
   ) throws -> any DescriptorWatch
 
   /// Lends the loop's only read buffer. The contents are valid until `body` returns; copy whatever is needed longer.
-  /// The buffer can be lent only once at a time.
+  /// Only one caller at a time can borrow the buffer.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 
@@ -100,7 +101,7 @@ public protocol DescriptorWatch: AnyObject {
 
 /// Carries a value owned by an event loop across threads that must not use the value.
 ///
-/// The compiler cannot see that a loop runs on a single thread, so this type asserts it and checks every access.
+/// The compiler cannot see that a loop runs on a single thread, so this type asserts that fact and checks every access.
 ///
 /// ```swift
 /// let box = LoopBound(connection, on: loop)

@@ -2,8 +2,8 @@
 ///
 /// Both kinds of loops use this queue, so timers with equal deadlines fire in the order in which they were armed, in
 /// virtual and in real time. A timer that is cancelled or moved to a later time stays in the heap until its old
-/// deadline. Moving and cancelling therefore cost almost nothing, which matters because the retransmission timer moves
-/// with every packet.
+/// deadline. Moving and cancelling timers therefore cost almost nothing, which matters because the retransmission timer
+/// moves with every packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -34,7 +34,7 @@ public final class TimerQueue {
     return heap.first?.deadline
   }
 
-  /// A mark that separates the timers armed so far from those armed later, for ``popDue(at:armedBefore:)``.
+  /// A mark that separates the timers armed so far from timers armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
   /// Removes and returns the next timer that is due at `now`, so that the caller can fire it. Returns nil if no timer
@@ -44,7 +44,7 @@ public final class TimerQueue {
   /// passes the mark from the start of its turn; timers armed after the mark wait for the next turn, so that timers
   /// that arm each other do not block other work.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
-    // No entry is later than its timer, so if the first entry is in the future, all timers are.
+    // No entry has a later deadline than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }
@@ -101,7 +101,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // Through an unsafe buffer, entries are swapped without reference counting of their timers.
+  // The unsafe buffer allows entries to be swapped without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -175,7 +175,7 @@ public final class LoopTimer {
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work, after the timer has been removed from the queue.
+  /// Runs the timer's work. The timer has already been removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work

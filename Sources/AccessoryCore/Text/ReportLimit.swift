@@ -5,7 +5,7 @@
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
 /// ```
 ///
-/// Invariant: there is a deadline only while there are counted but unreported messages.
+/// Invariant: a deadline exists only while some counted messages have not been reported.
 package struct MessageRate: Equatable, Sendable {
   /// The period over which messages are counted.
   package static let period = Duration.seconds(10)

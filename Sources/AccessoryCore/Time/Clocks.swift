@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system's monotonic clock, which counts from the creation of this value, so that instants are small enough to be
+/// The system's monotonic clock. It counts from the creation of this value, so that instants are small enough to be
 /// readable.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
@@ -21,7 +21,7 @@ extension EventLoop {
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
-/// A date and time of the Gregorian calendar, in UTC and to the second, as libc represents it.
+/// A Gregorian date and time in UTC, to the second, in libc's representation.
 public struct CalendarTime: Equatable, Sendable {
   /// The year, month and day.
   public let year: Int, month: Int, day: Int

@@ -114,7 +114,7 @@ struct StreamDiagnosis {
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
 
-  /// Reports a range of bytes that differ from the expected ones, although some bytes in the range may be correct.
+  /// Reports a range of bytes that differ from the expected bytes, although some bytes in the range may be correct.
   private mutating func corrupt(_ range: Range<Int>) {
     let wanted = stream.bytes(next..<next + range.count)
     let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
@@ -206,8 +206,8 @@ struct StreamSegments {
   private func source(at index: Int) -> (UniqueStream, Int)? {
     let place = UniqueStream.place(of: bytes.span.bytes, at: index)
     if place.seed == stream.seed { return (UniqueStream(seed: place.seed, session: place.session), place.offset) }
-    // Any 16 bytes are a valid block for some seed, so they count as another run's only if that run's next block
-    // follows.
+    // Any 16 bytes are a valid block for some seed, so they are attributed to another run only if the next block of
+    // that run follows.
     let next = index + UniqueStream.blockSize
     guard next + UniqueStream.blockSize <= bytes.count else { return nil }
     let following = UniqueStream.place(of: bytes.span.bytes, at: next)

@@ -8,13 +8,13 @@ public struct StreamFinding: Equatable, Sendable {
     case lost
     /// Bytes arrived that had already arrived before.
     case repeated
-    /// Bytes of an earlier burst arrived instead of those of this burst.
+    /// Bytes of an earlier burst arrived in place of this burst's bytes.
     case stale
-    /// Bytes arrived before bytes that had been sent earlier.
+    /// Bytes arrived ahead of bytes that had been sent earlier.
     case reordered
     /// Different bytes arrived in place of the bytes that were sent.
     case corrupted
-    /// Bytes that were never sent arrived between bytes that were.
+    /// Bytes that were never sent arrived between bytes that were sent.
     case inserted
     /// The bytes belong to another session or run, or to no stream at all.
     case foreign
@@ -51,7 +51,7 @@ public struct StreamWords {
     number = { _ in nil }
   }
 
-  /// Describes positions as byte offsets in bursts; `number` maps a burst's index in the stream to its number.
+  /// Describes positions as byte offsets in bursts; `number` maps a burst's index in the stream to the burst's number.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -135,7 +135,7 @@ public enum StreamCuts: Equatable, Sendable {
 
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // A burst that is no longer stored is older than all bursts that are.
+    // A burst that is no longer stored is older than every burst that is still stored.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 

@@ -22,7 +22,7 @@ public struct StreamVerifier {
     self.stream = stream
   }
 
-  /// Whether a wrong byte has arrived that has not been reported yet.
+  /// Whether a wrong byte has arrived and has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
   /// Whether the limit of collected bytes has been reached, in which case ``conclude(_:)`` should be called.
@@ -64,7 +64,7 @@ public struct StreamVerifier {
   }
 }
 
-/// Memory in which a loop generates stream segments, one for sending and one for comparing.
+/// Memory that a loop uses to generate stream segments: one buffer for sending and one for comparing.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
@@ -76,7 +76,7 @@ public final class UniqueScratch {
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     // The buffer is moved out during the call, because `body` may cause a notification that makes the sender send or
-    // compare more.
+    // compare more bytes.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// One session's bytes. A stream in which every 16 bytes encode the place where they belong: the seed, the session, and
-/// the offset in the session.
+/// One session's bytes. A stream in which every block of 16 bytes encodes its own place: the seed, the session, and the
+/// offset in the session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another position, session or run
 /// differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
@@ -48,8 +48,8 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Making
 
-  /// Fills `blocks`, starting with block number `first`. In optimized builds, this takes little more than an addition
-  /// and a store per block.
+  /// Fills `blocks`, starting with block number `first`. In optimized builds, filling takes little more than an
+  /// addition and a store per block.
   func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
     guard var target = blocks.baseAddress else { return }
     let tag = tag(ofBlock: first)
@@ -118,7 +118,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// Mixes every bit of a seed into every other bit, reversibly; this is the last step of splitmix64.
+  /// Mixes each bit of a seed into all other bits, in a way that can be reversed. This is the last step of splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

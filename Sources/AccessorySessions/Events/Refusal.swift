@@ -1,6 +1,6 @@
 import IAP2
 
-/// The reason a host cannot use an accessory, reported as soon as it is known. A refusal ends a command with exit code
+/// The reason a host cannot use an accessory, reported as soon as it is known. A refusal makes a command exit with code
 /// 6.
 public enum Refusal: Equatable, Sendable {
   /// The accessory failed authentication (AA04) for this reason.

@@ -41,8 +41,8 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether the handler is notified of bytes only once, even if they stay unread (and readable), as some systems have
-  /// been seen to do (field failure W7, the event that never came).
+  /// Whether the handler is notified only once about bytes that stay unread. Some systems have been seen to do this
+  /// (field failure W7, the event that never came).
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -141,7 +141,7 @@ public final class Session {
     if isOpen { carrier.consume(bytes.count, of: self) }
   }
 
-  /// Appends bytes to those that the session's user has yet to read. If you call this method outside
+  /// Appends bytes to the session user's unread bytes. If you call this method outside
   /// ``SessionFilter/receive(_:on:)``, notify the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
@@ -259,7 +259,7 @@ package protocol SessionFilter: AnyObject {
   func hasRoom(on session: Session)
   /// Called when this side is about to close the session; bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
-  /// Called when the session has ended, with the reason; no further calls follow.
+  /// Called with the reason when the session has ended. No further calls follow.
   func session(_ session: Session, over end: SessionEnd)
 }
 

@@ -29,8 +29,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     package var sent = 0
     /// The number of bytes that arrived over the session.
     package var received = 0
-    /// The number of bytes that the session accepted, but that the other side had not acknowledged when the session
-    /// ended.
+    /// The number of bytes that the session accepted but the other side had not acknowledged when the session ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.
@@ -57,7 +56,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   package private(set) var session: Session?
   /// Whether the input has ended and a session has accepted all of it.
   package private(set) var inputIsOver = false
-  /// The number of bytes that were read from the stream, but that no session has accepted.
+  /// The number of bytes that have been read from the stream but not accepted by any session.
   package var unsent: Int { stream.unread }
 
   private let stream: any ByteStream
@@ -98,7 +97,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Takes over a session, and becomes its handler unless another handler passes the session's events on.
+  /// Takes over a session, and becomes its handler unless another handler forwards the session's events to the relay.
   package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session

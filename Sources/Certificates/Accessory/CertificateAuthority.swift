@@ -6,7 +6,7 @@ import AccessoryFormats
 /// The key is derived from a fixed seed, so that two processes have the same key without sharing a file. A signature
 /// therefore proves nothing, because anyone can derive the key.
 public final class CertificateAuthority: Sendable {
-  /// The issuer name in certificates. The name has exactly the 64 characters that X.509 allows.
+  /// The issuer name in certificates. The name is exactly 64 characters long, the maximum that X.509 allows.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
 
   /// The authority of all simulated accessories, created on first use.
@@ -48,7 +48,7 @@ public final class CertificateAuthority: Sendable {
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// Creates the stream for a seed and the thing to derive from it, such as "coprocessor 3.0".
+  /// Creates the stream for deriving `thing`, such as "coprocessor 3.0", from a seed.
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }

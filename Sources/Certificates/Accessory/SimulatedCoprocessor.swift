@@ -1,12 +1,12 @@
 import AccessoryCore
 
-/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the sizes of real ones,
+/// An authentication coprocessor in software. The coprocessor's certificate and signatures are as long as real ones,
 /// but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and certificate are
-/// created on first use. This takes about 0.5 ms for the current generation, and about 15 ms for the older one, whose
-/// key requires a search for primes. Coprocessors with the same seed, generation and authority share one key and
-/// certificate.
+/// created on first use. Creating them takes about 0.5 ms for the current generation, and about 15 ms for the older
+/// one, whose key requires a search for primes. Coprocessors with the same seed, generation and authority share one key
+/// and certificate.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -73,11 +73,11 @@ private struct Identity: Sendable {
   }
 
   private static let mostShared = 64
-  /// The authority is kept together with the identity, so that its `ObjectIdentifier` cannot be reused.
+  /// The authority is kept together with the identity, so that the authority's `ObjectIdentifier` cannot be reused.
   private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
 
   /// Returns the identity shared by coprocessors with the same seed, and creates it if necessary. A run that creates
-  /// many worlds gives their accessories the same seeds.
+  /// many worlds reuses the same seeds for their accessories.
   static func shared(
     _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
   ) -> Identity {
@@ -111,7 +111,8 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// In real certificates, the common name is IPA_ and digits; in a simulated one, it contains the seed.
+  /// In real certificates, the common name is IPA_ followed by digits; in a simulated certificate, it contains the
+  /// seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
@@ -162,7 +163,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the challenge in AA02, which is that of a SHA-256 or SHA-1 digest.
   public var challengeByteCount: Int { traits.challenge }
 
-  /// The size of the response in AA03, which is either r and s, concatenated, or one RSA number.
+  /// The size of the response in AA03. The response is either r and s, concatenated, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
   var keyName: String { traits.key }

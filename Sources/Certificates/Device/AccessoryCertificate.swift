@@ -47,7 +47,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   var dateProblem: String? {
     let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
     defer { LibraryReasons.take() }
-    // X509_cmp_time returns a negative number for a date before now, and 0 for an unreadable date.
+    // X509_cmp_time returns a negative number for a date in the past, and 0 for an unreadable date.
     if X509_cmp_time(first, nil) > 0 { return "the certificate is not valid before \(Self.day(first))" }
     if X509_cmp_time(last, nil) < 0 { return "the certificate expired on \(Self.day(last))" }
     return nil
@@ -108,7 +108,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
 /// A problem with an accessory's certificate.
 ///
-/// Cases that report invalid bytes include up to sixteen of them.
+/// Cases that report invalid bytes include up to sixteen of those bytes.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   case empty
   /// The certificate belongs to a stub, and only another stub can verify it.

@@ -14,7 +14,7 @@ import Glibc
 /// Apple's certificates is not public. An expired certificate also causes only a warning, because accessories outlive
 /// their certificates. A verifier can be used on any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  /// All verifiers share the cache, because most worlds have an accessory with the same certificate.
+  /// All verifiers share the cache, because the accessories in most worlds have the same certificate.
   private static let cache = Locked(CertificateCache())
 
   /// Creates a verifier.
@@ -164,7 +164,7 @@ struct CertificateCache {
 
 extension [UInt8] {
   /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
-  /// and are looked up several times per accessory; a loop over the elements would take most of the look-up time.
+  /// and are looked up several times per accessory. A loop over the elements would take most of the look-up time.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

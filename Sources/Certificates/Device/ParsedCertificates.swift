@@ -86,15 +86,15 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds the point at which bytes stop being valid DER. Error messages need it, because libcrypto's parsers report what
-/// is wrong but not where.
+/// Finds the point at which bytes stop being valid DER. Error messages include that point, because libcrypto's parsers
+/// report what is wrong but not where.
 ///
 /// The search follows only tags and lengths, so even bytes without such an error may not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
 
-  /// The limit is deeper than any certificate, yet shallow enough for any stack.
+  /// Certificates are never nested this deeply, and the limit is shallow enough for any stack.
   private static let depthLimit = 24
 
   /// Returns the first error in `bytes`, or nil if there is none. The bytes should contain exactly one value.

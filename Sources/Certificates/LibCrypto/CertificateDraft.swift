@@ -1,8 +1,8 @@
-/// An X.509 certificate before it is signed, and the code that creates it.
+/// The contents of an X.509 certificate, and the code that creates the signed certificate.
 ///
-/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed with new nonces until
-/// the signature has the most common length. Certificates that differ only in key and serial therefore have the same
-/// length.
+/// The seed does not affect the certificate's size: every field has a fixed size, and the certificate is signed with
+/// new nonces until the signature has the most common length. Certificates that differ only in key and serial therefore
+/// have the same length.
 struct CertificateDraft {
   struct Name {
     var organisation: String

@@ -27,7 +27,7 @@ enum Digests {
 }
 
 /// Computes several keyed hashes with the same context. libcrypto's SHA-256 is looked up only once, because the look-up
-/// takes two thirds of the time of a hash.
+/// accounts for two thirds of the time that a hash takes.
 struct KeyedDigests: ~Copyable {
   // The algorithm is never freed or changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)

@@ -108,15 +108,15 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). A further nonce is used only if the
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). Another nonce is used only if the
 /// previous one gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
 /// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks
 /// the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. It is used
-/// to sign a certificate again if the signature has the wrong length.
+/// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. The
+/// sequence is used to sign a certificate again if the signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
   private var key: [UInt8]

@@ -60,7 +60,7 @@ private struct Modulus {
   }
 }
 
-/// A number of 256 bits, with the few operations that an inverse needs.
+/// A 256-bit number, with only the operations needed to compute an inverse.
 private struct UInt256 {
   /// The words, least significant first.
   private var words: InlineArray<4, UInt64>

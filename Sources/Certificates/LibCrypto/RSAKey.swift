@@ -20,7 +20,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// Signs a SHA-1 digest with PKCS#1 1.5, which gives 128 bytes.
+  /// Signs a SHA-1 digest with PKCS#1 1.5. The signature has 128 bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)

@@ -10,7 +10,7 @@ public enum MessageText {
     }
   }
 
-  /// Formats a message on one line of at most `limit` characters, truncated with "…".
+  /// Formats a message on one line. A line longer than `limit` characters is truncated with "…".
   public static func line(_ message: ControlMessage, atMost limit: Int) -> String {
     let whole = line(message)
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
@@ -104,7 +104,7 @@ public struct DecodedParameter: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// Decodes the parameters and names those listed in the catalog.
+  /// Decodes the parameters, and adds the names of those that the catalog lists.
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }

@@ -104,8 +104,8 @@ public struct FileReceiver: Sendable {
 
 /// Sends files over a file transfer session to a ``FileReceiver`` at the other end.
 ///
-/// The sender announces a file with its size, and sends its bytes only after the other end starts the transfer. The
-/// file is then sent in a single pass, in packets of ``pieceSize`` bytes. The caller must limit file sizes.
+/// The sender announces a file and its size, and sends its bytes only after the other end starts the transfer. The file
+/// is then sent in a single pass, in packets of ``pieceSize`` bytes. The caller must limit file sizes.
 public struct FileSender: Sendable {
   /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {

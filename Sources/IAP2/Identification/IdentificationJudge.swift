@@ -74,7 +74,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Problems that do not prevent a parameter from being read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule depends on, other than the one that its findings name.
+  /// The parameters that a rule depends on, other than the parameter named in the rule's findings.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -270,7 +270,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
     case ignored
   }
 
-  /// The severity that matches the behavior seen on Apple devices; `warning` if that is unknown.
+  /// The severity that matches the behavior seen on Apple devices, or `warning` if their behavior is unknown.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

@@ -148,8 +148,8 @@ extension Link {
       }
       takeFreshSequence()
     case .established:
-      // No data has arrived since the link was established, so this SYN is a late copy of the one that established it,
-      // and the other end already has the answer.
+      // No data has arrived since the link was established, so this SYN is a late copy of the SYN that established the
+      // link, and the other end already has the answer.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()

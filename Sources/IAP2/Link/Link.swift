@@ -13,7 +13,7 @@
 /// ```
 ///
 /// The link's owner passes in complete packets (see ``PacketScanner``) and the current time. The link decides which
-/// payloads to deliver, in which order, and when to send. The link knows sessions only by their numbers.
+/// payloads to deliver and in which order, and when to send. The link knows sessions only by their numbers.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
 /// flight and their lengths never exceed the limits that the other end announced; an idle link has no deadline.
@@ -36,7 +36,8 @@ public struct Link: ~Copyable {
     case listening
     /// The accessory has sent `offer` in a SYN, `attempts` times so far.
     case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
-    /// The device has sent `answer` `attempts` times in reply to an `offer` whose sequence number was `peerSequence`.
+    /// The device has sent `answer` in reply to an `offer` with the sequence number `peerSequence`, `attempts` times so
+    /// far.
     case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
     case established(LinkAgreement)
   }
@@ -86,7 +87,7 @@ public struct Link: ~Copyable {
   var isStalled = false
   /// The out-of-range values that were replaced in the other end's SYN, kept until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
-  /// The last refused SYN; repetitions of it are refused without another report.
+  /// The last refused SYN. Copies of that SYN are refused without another report.
   var refusedSynchronization: [UInt8]?
   /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
@@ -156,7 +157,7 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
-  /// The number of bytes of control messages and files that are waiting to be sent or acknowledged.
+  /// The number of bytes in control messages and files that are waiting to be sent or acknowledged.
   var unacknowledgedMessages: Int { sender.messageBytes }
 
   /// Returns how many of an External Accessory session's bytes are waiting to be sent or acknowledged.
@@ -248,7 +249,7 @@ public struct Link: ~Copyable {
     }
   }
 
-  /// Appends a packet without data, which repeats the last sequence number instead of taking a new one.
+  /// Appends a packet without data. Such a packet repeats the last sequence number instead of taking a new one.
   private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
     let header = PacketHeader(
       control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,

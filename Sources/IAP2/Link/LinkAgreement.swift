@@ -82,8 +82,8 @@ extension Link {
     var sendWindow = 0
     var receiveWindow: UInt8 = 0
     var maximumPayload = 0
-    /// The maximum payload of External Accessory packets, which may be smaller than that of packets with control
-    /// messages.
+    /// The maximum payload of External Accessory packets, which may be smaller than the maximum for packets with
+    /// control messages.
     var maximumDataPayload = 0
     var cumulativeLimit = 1
     var retransmissionLimit: UInt8 = 0

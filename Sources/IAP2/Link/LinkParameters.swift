@@ -70,7 +70,8 @@ public struct LinkParameters: Hashable, Sendable {
     return zero
   }
 
-  /// Returns true if both have the same recovery values, which the two ends of a link must agree on.
+  /// Returns true if the recovery values are the same as those of `other`. The two ends of a link must agree on these
+  /// values.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -188,8 +189,8 @@ extension LinkParameters {
   }
 
   /// Returns the values outside their allowed ranges. The values of an offer all come from the accessory, so they must
-  /// be consistent. A device's answer combines the device's own window with the accessory's other values, so it need
-  /// not be consistent.
+  /// be consistent. A device's answer combines the device's own window with the accessory's other values, so the values
+  /// need not be consistent with each other.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     var found: [ValueOutOfRange] = []
@@ -242,7 +243,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case sessionZero
     case duplicateSession(UInt8)
     case notOneControlSession
-    /// The device's control session differs from the one that the accessory offered.
+    /// The device's control session differs from the control session that the accessory offered.
     case otherControlSession(offered: UInt8)
   }
 

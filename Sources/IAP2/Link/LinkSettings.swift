@@ -4,7 +4,7 @@
 /// No other type needs to know about disagreements between sources. Each default is the safest choice.
 public struct LinkSettings: Hashable, Sendable {
   /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
-  /// with those of the accessory, unless ``deviceAnswer`` is set otherwise.
+  /// with the accessory's, unless ``deviceAnswer`` specifies otherwise.
   public var parameters: LinkParameters
   /// The accessory's second offer, for a device that declines a link without acknowledgements.
   public var fallbackParameters: LinkParameters?

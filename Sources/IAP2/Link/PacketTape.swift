@@ -1,4 +1,4 @@
-/// Stores, in order, complete packets that the link has built and the other end has not acknowledged.
+/// Stores complete packets, in order, until the other end acknowledges them.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             after the newest wrapped around to the front:
@@ -7,8 +7,9 @@
 ///
 /// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
 /// that does not fit after the newest one is stored at the front; packets are never split. The memory grows only if
-/// there is no room after the newest packet or at the front. It does not shrink during traffic, so a link with steady
-/// traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is limited.
+/// there is no room after the newest packet or at the front. The memory does not shrink during traffic, so a link with
+/// steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is
+/// limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, large enough for everything that a device sends before the accessory is ready.
@@ -37,7 +38,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Extends the newest packet in place. Returns false if there is no room after it.
+  /// Extends the newest packet in place. Returns false if there is no room after the packet.
   mutating func extendNewest(by count: Int) -> Bool {
     let end = tail + count
     guard turn == nil ? end <= memory.count : end < head else { return false }

@@ -10,7 +10,8 @@
 /// and only its acknowledgement number changes each time it is sent; memory is reused, so a link with steady traffic
 /// allocates nothing.
 struct SendQueue {
-  /// The session that a packet's bytes belong to; writes to a session are refused while it has too many bytes queued.
+  /// The session that a packet's bytes belong to. Writes to a session are refused while too many of its bytes are
+  /// queued.
   typealias Owner = Int32
 
   private struct Packet {
@@ -50,7 +51,8 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether a packet in flight was retransmitted, so that the oldest packet is not necessarily the next to time out.
+  /// Whether a packet in flight was retransmitted, in which case the oldest packet is not necessarily the next to time
+  /// out.
   private var isShuffled = false
   /// The number of bytes in message and file packets that are queued or in flight.
   private(set) var messageBytes = 0
@@ -297,7 +299,7 @@ struct SendQueue {
   }
 
   /// Handles either form of extended acknowledgement by retransmitting every packet in flight up to the highest number
-  /// in the list, once per timeout.
+  /// in the list. Each packet is retransmitted this way at most once per timeout.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1

@@ -97,14 +97,14 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream and returns the skipped bytes at its end, including any incomplete packet; nil if there are none.
+  /// Ends the stream. Returns the skipped bytes at its end, including any incomplete packet, or nil if there are none.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
-  /// Abandons an incomplete piece whose remaining bytes will not arrive. Its first byte is skipped, and
+  /// Abandons an incomplete piece whose remaining bytes will not arrive. The piece's first byte is skipped, and
   /// ``next(in:at:)`` searches the other bytes again, even without new input.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
@@ -249,8 +249,8 @@ extension PacketScanner {
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// This type allocates its own memory instead of using an array: streams can arrive byte by byte, and on each append an
-/// array checks whether it is shared, which costs more than all the other work. No other type uses the pointer.
+/// This type allocates its own memory instead of using an array. Streams can arrive byte by byte, and an array checks
+/// on each append whether it is shared, which costs more than all the other work. No other type uses the pointer.
 public struct ScannerCarry: ~Copyable {
   // These members are inlinable, like all code in the scanner and the peers that handles single bytes, because a call
   // would cost more than handling the byte.
@@ -258,8 +258,8 @@ public struct ScannerCarry: ~Copyable {
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var head = 0
   @usableFromInline var count = 0
-  /// Bytes before this position cannot complete a piece, so they are only stored. The position is one less than the
-  /// reserved count.
+  /// Bytes before this position cannot complete a piece, so they are only stored. The value is one less than the number
+  /// of bytes reserved for the piece.
   @usableFromInline var quietEnd = 0
 
   init() {}

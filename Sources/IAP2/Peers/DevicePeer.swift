@@ -110,7 +110,7 @@ extension Peer where Role == DeviceRole {
   private static var sessionLimit: Int { 65_536 }
 
   /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm
-  /// sessions; the first data may be delayed, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory
+  /// sessions. The first data may be delayed; see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory
   /// is not ready, does not declare the protocol, or has a link that cannot carry the session. If the link cannot carry
   /// the session, an event gives the reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {

@@ -8,7 +8,7 @@ public struct LineState: Equatable, Sendable {
   public var oldestUnacknowledged: UInt8?
   /// The packet length announced in the header of an incomplete packet.
   public var announcedLength: Int?
-  /// The number of bytes of an incomplete packet that have arrived.
+  /// How many bytes of an incomplete packet have arrived.
   public var arrivedOfPacket = 0
   /// The number of zero bytes that arrived outside packets.
   public var paddingBytes = 0
@@ -51,7 +51,7 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Detects what blocks or damages a line, by comparing its states at intervals.
+/// Detects what blocks or damages a line, by comparing the line's states at intervals.
 ///
 /// Each problem is reported once, after it has lasted for ``limit``, and again only if it disappears and returns.
 /// Damage is reported when its counters have increased, at most once every ``pause``.

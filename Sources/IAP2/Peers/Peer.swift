@@ -10,8 +10,8 @@
 /// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``. Outside tests,
 /// the owner is always an `AccessorySessions.Connection`.
 public struct Peer<Role: PeerRole>: ~Copyable {
-  /// The state that both roles share. Owners use this state directly: some of its methods are called for every packet,
-  /// and reading a stored property needs no function call.
+  /// The state that both roles share. Owners use this state directly, because some of its methods are called for every
+  /// packet, and reading a stored property needs no function call.
   public var core: PeerCore
   var role: Role
 
@@ -120,7 +120,7 @@ struct AccessoryProgress: Equatable {
     case refused
   }
 
-  /// The link to which this state refers; see ``LinkCounters/establishments``.
+  /// The link that this state refers to; see ``LinkCounters/establishments``.
   var link = 0
   var authentication = Step.device
   var identification = Step.device

@@ -36,12 +36,12 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of queued message and file bytes; at this limit, this end stops answering. Without the limit, a
-  /// peer that sends requests without acknowledging the answers could exhaust the memory.
+  /// The maximum number of bytes of messages and files that may be queued. At this limit, this end stops answering.
+  /// Without the limit, a peer that sends requests without acknowledging the answers could exhaust the memory.
   public static let answerLimit = 4 << 20
 
-  /// Sends a control message on which no later step depends. Returns false without sending if too many bytes are
-  /// waiting for the other end.
+  /// Sends a control message that no later step depends on. Returns false without sending if too many bytes are waiting
+  /// for the other end.
   public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
     guard link.unacknowledgedMessages <= Self.answerLimit else { return false }
     send(message)

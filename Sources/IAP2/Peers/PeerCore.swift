@@ -1,6 +1,6 @@
 /// The parts that both roles share: the scanner, the link, the control stream, the sessions, and the owner's events.
-/// The core does not interpret messages. `advance(_:at:now:)` returns complete control messages one at a time, in order
-/// with session data, so that a session is already open when data follows the message that opens it.
+/// The core does not interpret messages. `advance(_:at:now:)` returns complete control messages one at a time, in the
+/// same order as session data, so that a session is already open when data follows the message that opens it.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -368,8 +368,8 @@ public struct PeerCore: ~Copyable {
   /// The packets count as sent, so `body` must keep what it cannot send immediately. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Room for more bytes normally comes with an acknowledgement; on a link without acknowledgements, it comes when a
-    // packet is sent.
+    // Room for more bytes normally becomes available with an acknowledgement; on a link without acknowledgements, it
+    // becomes available when a packet is sent.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }

@@ -1,6 +1,7 @@
 /// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call to the peer.
 ///
-/// Cases that are large but rare are indirect, so that events are cheap to move: owners fetch events after every read.
+/// Cases that are large but rare are indirect. Events are therefore cheap to move, which matters because owners fetch
+/// events after every read.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
@@ -10,7 +11,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// The other end's SYN contains out-of-range values; the nearest allowed values are used instead.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   case skipped(SkippedBytes)
-  /// The other end sent invalid data, which the text includes. The link continues.
+  /// The other end sent invalid data. The text includes the data. The link continues.
   case malformed(String)
   /// An iAP1 frame arrived at a point where it has no meaning.
   case legacyFrame([UInt8])

@@ -42,8 +42,8 @@ public struct MessageRules: Sendable {
   /// The number of answers that were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock read 0, in seconds since
-  /// 1970.
+  /// Creates the initial state, in which no rule applies. `epoch` is the time at which the clock read 0, in seconds
+  /// since 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
     self.epoch = epoch
@@ -54,12 +54,12 @@ public struct MessageRules: Sendable {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule can send to an end that declares these messages as received; nil means all messages.
+  /// Returns true if any rule can send to an end that receives only these messages; nil means all messages.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Allows rules to send to an end that declares these messages as received; nil means all messages.
+  /// Allows rules to send to an end that receives only these messages; nil means all messages.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
@@ -163,8 +163,8 @@ extension MessageRule {
   }
 }
 
-/// A message that one end sends automatically, triggered by a control message or by the connection: immediately, later
-/// or repeatedly.
+/// A message that one end sends automatically. A control message or the connection triggers it, and it is sent
+/// immediately, later or repeatedly.
 public struct MessageRule: Hashable, Sendable {
   /// The event that triggers the rule.
   public enum Trigger: Hashable, Sendable {
@@ -200,7 +200,8 @@ public struct MessageRule: Hashable, Sendable {
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
-      /// The bytes of the parameter with this number in the request; the parameter is omitted if the request has none.
+      /// The bytes of the parameter with this number in the request. If the request does not contain the parameter, it
+      /// is omitted.
       case copy(UInt16)
       /// The seconds since 1970, in eight bytes.
       case time
@@ -236,7 +237,7 @@ public struct MessageRule: Hashable, Sendable {
   public var selects = false
   /// Whether a change may add parameters to the message, or only change existing ones.
   public var takesNewParameters = true
-  /// Whether to send the message even to an end that does not declare it as received.
+  /// Whether to send the message even to an end that does not declare that it receives the message.
   public var ignoresDeclaration = false
 
   /// Creates a rule.
@@ -246,13 +247,13 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. This property is not inlined, because the optimizer of Swift 6.3.1
-  /// otherwise crashes on comparisons of it in AccessoryProfiles.
+  /// The message that triggers the rule, if any. This property is not inlined, because otherwise the optimizer of Swift
+  /// 6.3.1 crashes when AccessoryProfiles compares the property.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// Creates a message that is not a reply, with these parameters; `seconds` is the time since 1970.
+  /// Creates an unsolicited message with these parameters; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }

@@ -49,7 +49,7 @@ struct SessionTable {
   }
 
   private(set) var entries: [Entry] = []
-  /// Whether each entry's number is one more than that of the entry before it.
+  /// Whether the numbers of the entries are consecutive.
   private var isConsecutive = true
   /// The number of writers waiting for room, kept so that no search is needed when none are waiting.
   private(set) var waitingWriters = 0

@@ -3,9 +3,9 @@ import Glibc
 
 /// A channel over a stream descriptor: a connected socket, one side of a pty, or a serial line.
 ///
-/// The channel itself buffers no bytes. Bytes accepted by `send` are in the kernel; arriving bytes are read into the
-/// loop's buffer once per turn, so that a peer that sends without pause cannot starve other channels. The channel waits
-/// for room to write only after a partial `send`.
+/// The channel itself buffers no bytes. Bytes accepted by `send` go directly to the kernel. Arriving bytes are read
+/// into the loop's buffer once per turn, so that a peer that sends without pause cannot starve other channels. The
+/// channel waits for room to write only after a partial `send`.
 ///
 /// **How a channel ends.** Only a read ends the channel, so that everything the peer sent before closing is delivered
 /// first. A broken pipe in `send` only stops sending; the channel ends once everything has been read. The channel ends
@@ -76,7 +76,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var sendFailure: Int32?
   /// The error that the kernel reported while reading was paused, stored because the kernel reports it only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
-  /// Whether a `send` was refused because of ``sendFailure``, so that the channel ends once everything has been read.
+  /// Whether a `send` was refused because of ``sendFailure``, in which case the channel ends once everything has been
+  /// read.
   @exclusivity(unchecked) private var isRefused = false
   /// Whether the kernel reported, while reading was paused, that the peer will not send any more bytes.
   @exclusivity(unchecked) private var isHalfClosed = false
@@ -174,7 +175,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     return 0
   }
 
-  /// Stops reading, so that the kernel's buffers fill up until the peer cannot send.
+  /// Stops reading, so that the kernel's buffers fill up until the peer can no longer send.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true

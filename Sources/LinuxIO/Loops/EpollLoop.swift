@@ -44,7 +44,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  // As for `turns`, overlapping access is not checked: these properties belong to the loop's thread and are plain
+  // As with `turns`, overlapping access is not checked: these properties belong to the loop's thread and are plain
   // values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
@@ -69,7 +69,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// The time at which this turn's wait ended; between runs, the current time.
+  /// The time at which the current turn's wait ended, or the current time between runs.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
@@ -225,8 +225,8 @@ enum LoopWork {
 /// An actor whose `unownedExecutor` returns ``asUnownedSerialExecutor()`` shares a thread with the loop's channels, so
 /// that they can call each other without waiting, and `actor.assumeIsolated {}` in a handler costs nothing.
 ///
-/// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption takes a detour
-/// through the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
+/// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption goes through
+/// the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
 extension EpollLoop: SerialExecutor, TaskExecutor {
   /// Runs a job of an actor or a task in a later turn; may be called from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {

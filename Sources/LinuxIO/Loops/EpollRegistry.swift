@@ -5,9 +5,9 @@ import Glibc
 /// refuses.
 ///
 /// Requested readiness is reported in every turn while it lasts. epoll also reports hang-ups that were not requested,
-/// which would keep the loop busy while a channel is paused, so a watch that requests nothing receives a hang-up once,
-/// and again only after its interest has changed. A requested half-close is also reported in every turn, so a watcher
-/// that has seen it should stop requesting it.
+/// which would keep the loop busy while a channel is paused. A watch that requests nothing therefore receives a hang-up
+/// once, and again only after its interest has changed. A requested half-close is also reported in every turn, so a
+/// watcher that has seen it should stop requesting it.
 final class EpollRegistry {
   private static let wakeUp = WatchTable.Token.max
   /// The maximum number of events per turn. Further events wait for the next turn; the kernel orders events fairly.

@@ -14,7 +14,7 @@ final class EpollWatch: DescriptorWatch {
   // Overlapping access is not checked, because a watch belongs to one loop and calls no other code while these
   // properties change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// The handler. Cancellation sets it to nil, so that events already reported are dropped.
+  /// The handler. Cancellation sets the handler to nil, so that events already reported are dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -52,8 +52,8 @@ extension EpollWatch {
 /// Stores a loop's watches, indexed by small numbers that epoll returns with each event.
 ///
 /// Numbers are reused, so each token also counts how often its number has been used. If an event was reported before
-/// its watch was cancelled, and another watch has reused the number (or even the descriptor), the count is wrong and
-/// the event is dropped.
+/// its watch was cancelled, and another watch has reused the number (or even the descriptor), the counts differ and the
+/// event is dropped.
 struct WatchTable {
   typealias Token = UInt64
 

@@ -3,7 +3,7 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in virtual time, which has no thread and no descriptors and jumps from deadline to deadline.
+/// The event loop in virtual time. The loop has no thread and no descriptors, and jumps from deadline to deadline.
 ///
 /// Nothing happens until one of the loop's run methods is called. Work then runs in the order in which it was
 /// scheduled, so two runs with the same seed are byte-for-byte identical. A virtual day with little work takes about a

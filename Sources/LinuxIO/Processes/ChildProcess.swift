@@ -9,9 +9,9 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **When the program ends.** The handler is notified once, after all of the program's output. By then, any processes
-/// that the program left running have ended: a guardian process sends them SIGTERM, and kills those still running a
-/// second later. Output that these processes print during that second may be lost.
+/// **When the program ends.** The handler is notified once, after all of the program's output. By the time the handler
+/// is notified, any processes that the program left running have ended: a guardian process sends them SIGTERM, and
+/// kills those still running a second later. Output that such leftover processes print after SIGTERM may be lost.
 ///
 /// **Stopping the program.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go
 /// to its whole process group. The program and everything it started are killed immediately when this object is

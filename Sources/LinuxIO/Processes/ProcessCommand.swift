@@ -1,6 +1,6 @@
 import Glibc
 
-/// A program to start, with its arguments, without a shell.
+/// A program to start without a shell, and its arguments.
 public struct ProcessCommand: Equatable, Sendable {
   /// The program: a path, or a name to look up in ``folder`` and then on PATH.
   public var program: String
@@ -115,7 +115,7 @@ public enum ProgramFinder {
 
 /// Starts a program with three pipes. Unlike ``ChildProcess``, this type needs no loop.
 ///
-/// A guardian process (`CLinux/guardian.c`) runs between this process and the program. When either of them ends, the
+/// A guardian process (`CLinux/guardian.c`) runs between this process and the program; when either of the two ends, the
 /// guardian ends everything that the program started.
 struct ProcessSpawn: ~Copyable {
   /// The process ID of the guardian, which ends with the program's status or signal.

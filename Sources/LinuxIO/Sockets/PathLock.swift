@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A lock on the file `PATH.lock`, held while a listener listens at PATH.
+/// A lock on the file `PATH.lock`, held while a listener is listening at PATH.
 ///
 /// Without the lock, two processes could both find the socket of a dead process and replace it; the second would then
 /// remove the socket of the first. The kernel releases the lock when the process ends, even if it crashes. A killed

@@ -15,7 +15,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 
   private enum State {
-    /// The connector is waiting for the addresses, or is about to try the first remaining one.
+    /// The connector is waiting for the addresses, or is about to try the first remaining address.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over

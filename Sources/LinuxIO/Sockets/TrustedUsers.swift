@@ -44,7 +44,7 @@ extension TrustedUsers {
     }
   }
 
-  /// Checks the process that listens at the address that this process has connected to.
+  /// Checks the process that is listening at the address that this process has connected to.
   package func refusal(ofServer process: PeerProcess?) -> String? {
     guard let process else { return "the system does not show which user it belongs to" }
     return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"

@@ -4,9 +4,9 @@ import Glibc
 /// Listens for processes of this user on a unix socket whose file has mode 0600.
 ///
 /// The listener replaces the socket file of a dead process, but not a socket on which a process is listening. To check
-/// without disturbing a listener, it tries to connect a datagram socket: the attempt fails with "wrong type" if the
-/// listener is alive, and with "refused" if it is dead. A ``PathLock`` prevents two processes from replacing the file
-/// at the same time.
+/// without disturbing a listener, this type tries to connect a datagram socket. The attempt fails with "wrong type" if
+/// the listener is alive, and with "refused" if the listener is dead. A ``PathLock`` prevents two processes from
+/// replacing the file at the same time.
 package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void

@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// Offers an accessory on a pseudo terminal, to any program that can open a serial line.
+/// Makes an accessory available on a pseudo terminal, for any program that can open a serial line.
 ///
-/// A pty does not report when its other side is opened, so inotify watches for that; the first opening counts as
+/// A pty does not report when its other side is opened, so inotify is used to detect it. The first opening counts as
 /// plugging in. Each host gets its own terminal: once a terminal is opened, the path leads to a new one, without the
 /// previous host's bytes and settings.
 ///
@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Creates a terminal that waits to be opened, to replace the terminal `former`.
+  /// Creates a terminal to replace `former`. The new terminal waits to be opened.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name

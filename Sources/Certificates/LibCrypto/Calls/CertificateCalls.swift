@@ -111,7 +111,7 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers, which cannot change because they are part of libcrypto's
+// Constants and public structures from libcrypto's headers. They cannot change, because they are part of libcrypto's
 // binary interface.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
@@ -141,7 +141,7 @@ let X509_V_FLAG_IGNORE_CRITICAL: Int32 = 16
 let X509_V_FLAG_NO_CHECK_TIME: Int32 = 2097152
 let XN_FLAG_SEP_CPLUS_SPC: Int32 = 131072
 
-/// `struct pkcs7_st`, up to and including its content; only libcrypto allocates such structures.
+/// The beginning of `struct pkcs7_st`, up to and including the content. Only libcrypto allocates such structures.
 struct PKCS7 {
   var asn1: UnsafeMutablePointer<UInt8>?
   var length: Int
@@ -172,5 +172,5 @@ struct PKCS7_SIGNED {
   var contents: UnsafeMutablePointer<PKCS7>?
 }
 
-/// Room for an `X509V3_CTX`, which consists of seven pointers and a number.
+/// Memory for an `X509V3_CTX`, which consists of seven pointers and a number.
 let X509V3_CTX_byteCount = 8 * MemoryLayout<Int>.stride

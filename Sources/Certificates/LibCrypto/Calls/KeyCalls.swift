@@ -2,8 +2,7 @@
 
 // libcrypto's calls for numbers, keys, digests and signatures. These calls are declared by hand instead of imported
 // from libcrypto's headers, because if a module imports C, every app that imports ExternalAccessory also needs that C
-// module and its headers. The names are those of libcrypto, and a test compares the types and constants with the
-// headers.
+// module and its headers. The names are libcrypto's own, and a test compares the types and constants with the headers.
 
 @_extern(c) func BN_CTX_free(_ c: OpaquePointer?)
 @discardableResult @_extern(c) func BN_CTX_new() -> OpaquePointer?
