@@ -33,7 +33,7 @@ public struct DeclarationWatch {
   public init() {}
 
   /// Returns the warning about a message from the accessory. `declared` contains the messages that the accessory
-  /// declares it may send. It is nil until the identification is accepted.
+  /// declares it may send. `declared` is nil until the identification is accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)

@@ -3,8 +3,8 @@
 import Glibc
 
 // System calls that Swift's Glibc module lacks, and the functions of CLinux, are declared by hand instead of imported.
-// If a module imports a C module of this package, every module that imports ExternalAccessory needs that C module too;
-// a target with `#if canImport(ExternalAccessory)` would then fail to compile unless it depends on easim itself.
+// If a module imports a C module of this package, every module that imports ExternalAccessory needs that C module too.
+// A target with `#if canImport(ExternalAccessory)` would then fail to compile unless it depends on easim itself.
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32

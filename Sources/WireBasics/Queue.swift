@@ -13,7 +13,7 @@
 /// A removed element is released only when its slot is reused.
 public struct Queue<Element> {
   @usableFromInline var elements: [Element] = []
-  /// The index of the front in `elements`. Invariant: 0 when the queue is empty.
+  /// The index of the front in `elements`. Invariant: the index is 0 when the queue is empty.
   @usableFromInline var head = 0
 
   /// Creates an empty queue.

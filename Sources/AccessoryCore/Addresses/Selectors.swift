@@ -102,9 +102,9 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
 extension Address {
   /// The part of an address that may follow `bt:`: an adapter on this machine, and the device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
-    /// The adapter, such as `hci0`; nil means any.
+    /// The adapter, such as `hci0`, or nil for any adapter.
     public var adapter: String?
-    /// The device at the other end; nil means any.
+    /// The device at the other end, or nil for any device.
     public var device: BluetoothDeviceAddress?
     /// The host that a simulated accessory connects to. If nil, the accessory waits for a host to connect.
     public var dials: BluetoothDeviceAddress?

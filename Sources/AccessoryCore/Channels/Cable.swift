@@ -15,7 +15,7 @@ public struct Cable {
   /// even while the medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
   /// Receives each native channel that the device opens, together with the channel's protocol. The channels have not
-  /// been started.
+  /// been started yet.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum NativeChannels {

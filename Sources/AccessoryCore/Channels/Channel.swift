@@ -40,8 +40,8 @@ public protocol Channel: AnyObject {
   /// or the peer is gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes were accepted in total. This method
-  /// saves senders from copying a large body into one buffer with a small head. On media that keep transfers apart,
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes were accepted in total. With this
+  /// method, senders need not copy a large body into one buffer with a small head. On media that keep transfers apart,
   /// head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 

@@ -20,9 +20,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references. Both are
-  // unnecessary, because the two ends belong to one loop, and an end that is released clears the other end's reference
-  // to it.
+  // To send and receive fast, this type omits exclusivity checks and weak references. The omission is safe, because
+  // both ends belong to one loop, and an end that is released clears the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?

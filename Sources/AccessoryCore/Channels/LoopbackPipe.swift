@@ -15,7 +15,7 @@ final class LoopbackPipe {
   private static let leastStep = 64
 
   private let capacity: Int
-  /// The latency in nanoseconds. The latency is a plain number, because every send adds it to a time.
+  /// The latency in nanoseconds, stored as a plain number because every send adds it to a time.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
@@ -40,7 +40,7 @@ final class LoopbackPipe {
     self.keepsTransfersApart = keepsTransfersApart
   }
 
-  /// Whether the pipe accepts bytes; false once either end has closed it.
+  /// Whether the pipe accepts bytes, which it does until either end closes it.
   var isOpen: Bool { ending == nil }
 
   var hasRoom: Bool { held < capacity }

@@ -111,7 +111,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.close()
   }
 
-  // MARK: - The channel inside
+  // MARK: - The inner channel
 
   /// Passes received bytes to the handler.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {

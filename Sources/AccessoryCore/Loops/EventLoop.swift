@@ -117,7 +117,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
     held = value
   }
 
-  /// The value; traps if accessed off the loop.
+  /// The value, which may be accessed only on the loop.
   public var value: Value {
     loop.preconditionCurrent()
     return held

@@ -41,8 +41,8 @@ public final class TimerQueue {
   /// is due.
   ///
   /// Timers are removed one at a time, because the work of one timer may arm, move or cancel other timers. A loop
-  /// passes the mark from the start of its turn; timers armed after the mark wait for the next turn, so that timers
-  /// that arm each other do not block other work.
+  /// passes the mark from the start of its turn. Timers armed after the mark wait for the next turn, so timers that arm
+  /// each other do not block other work.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // No entry has a later deadline than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }

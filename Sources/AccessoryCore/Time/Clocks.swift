@@ -1,7 +1,7 @@
 import Glibc
 
-/// The system's monotonic clock. It counts from the creation of this value, so that instants are small enough to be
-/// readable.
+/// The system's monotonic clock. The clock counts from the creation of this value, so that instants are small enough to
+/// be readable.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 

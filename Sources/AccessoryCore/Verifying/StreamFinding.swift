@@ -6,7 +6,7 @@ public struct StreamFinding: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     /// Bytes that were sent never arrived.
     case lost
-    /// Bytes arrived that had already arrived before.
+    /// Bytes arrived a second time.
     case repeated
     /// Bytes of an earlier burst arrived in place of this burst's bytes.
     case stale

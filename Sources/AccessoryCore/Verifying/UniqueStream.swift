@@ -3,8 +3,8 @@ import AccessoryFormats
 /// One session's bytes. A stream in which every block of 16 bytes encodes its own place: the seed, the session, and the
 /// offset in the session.
 ///
-/// A stream has no end and no period: programs send segments of it, and a segment from another position, session or run
-/// differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
+/// A stream is endless and never repeats. Programs send segments of it, and a segment from another position, session or
+/// run differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
 ///
 /// ```
 /// tag  = session << 44 | block number
@@ -118,7 +118,8 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// Mixes each bit of a seed into all other bits, in a way that can be reversed. This is the last step of splitmix64.
+  /// Mixes each bit of a seed into all other bits, in a way that can be reversed. The mixing is the last step of
+  /// splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

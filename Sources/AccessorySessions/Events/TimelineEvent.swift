@@ -23,7 +23,7 @@ public struct TimelineEvent: Equatable, Sendable {
     public let name: String
     /// The serial number.
     public let serial: String
-    /// The protocols that the accessory currently offers. There are none in the first half of a flicker.
+    /// The protocols that the accessory currently offers. The list is empty in the first half of a flicker.
     public let protocols: [String]
     /// The connection ID of the accessory's publication, if there is one.
     public let connectionID: Int?
@@ -68,7 +68,7 @@ public struct TimelineEvent: Equatable, Sendable {
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
     case note(String)
-    /// An expectation was met or not.
+    /// An expectation was met or failed.
     case result(passed: Bool, String)
   }
 

@@ -20,8 +20,8 @@ final class P256Order: @unchecked Sendable {
   /// Returns the inverse of a number modulo the order, using Euclid's binary algorithm. The number must have 32 bytes,
   /// be at least 1, and be smaller than the order.
   ///
-  /// libcrypto does not export its own fast inverse. `BN_mod_exp_mont`, which raises a number to the order minus two,
-  /// takes six times as many instructions as this method, and `BN_mod_inverse` takes even more. The running time
+  /// libcrypto has a fast inverse, but does not export it. `BN_mod_exp_mont`, which raises a number to the order minus
+  /// two, takes six times as many instructions as this method, and `BN_mod_inverse` takes even more. The running time
   /// depends on the number, which would be a weakness if the key were secret.
   func inverse(of bytes: [UInt8]) -> [UInt8] {
     let modulus = modulus

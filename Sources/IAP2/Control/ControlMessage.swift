@@ -81,7 +81,7 @@ struct ControlStream {
       body: payload.extracting(ControlMessage.headerSize..<count).withUnsafeBytes { [UInt8]($0) })
   }
 
-  /// Returns the next complete message, or the garbage before it. Returns nil if neither is available yet.
+  /// Returns the next complete message, the garbage before it, or nil if neither is available yet.
   mutating func next() -> Item? {
     if let message = whole.take() { return .message(message) }
     if buffer.isEmpty { return nil }

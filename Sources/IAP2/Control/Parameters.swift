@@ -98,7 +98,7 @@ extension Parameter {
     return byte == 1
   }
 
-  /// Returns the value as packed two-byte numbers.
+  /// Returns the two-byte numbers that are packed into the value.
   public func list() throws(ParameterError) -> [UInt16] {
     guard value.count % 2 == 0 else { throw fail("is a list of two-byte numbers of \(value.count) bytes") }
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }

@@ -14,7 +14,7 @@ public struct FileReceiver: Sendable {
   public enum Action: Hashable, Sendable {
     case send([UInt8])
     case began(UInt8, size: Int)
-    /// A file is complete. Its `type` is nil if the sender did not specify one.
+    /// A file is complete. The file's `type` is nil if the sender did not specify one.
     case received(UInt8, type: UInt16?, [UInt8])
     /// A transfer failed; the text gives the reason.
     case failed(UInt8, String)

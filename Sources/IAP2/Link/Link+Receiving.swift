@@ -63,7 +63,7 @@ extension Link {
 
   var keepsPackets: Bool { receiver.keepsPackets }
 
-  /// Returns the session and payload of the next packet in order, if it has already arrived.
+  /// Returns the session and payload of the next packet in order, if that packet has already arrived.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)

@@ -37,7 +37,7 @@ extension Link {
   }
 
   /// Returns true if the frame is an iAP1-only device's answer to detection. Both possible answers belong to the
-  /// general lingo: RequestIdentify, or an acknowledgement of command EE with any status.
+  /// general lingo, namely RequestIdentify and an acknowledgement of command EE with any status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00

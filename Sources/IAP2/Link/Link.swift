@@ -15,8 +15,8 @@
 /// The link's owner passes in complete packets (see ``PacketScanner``) and the current time. The link decides which
 /// payloads to deliver and in which order, and when to send. The link knows sessions only by their numbers.
 ///
-/// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
-/// flight and their lengths never exceed the limits that the other end announced; an idle link has no deadline.
+/// Invariants: each payload is delivered once and in order, or the link ends with a reason. The number of packets in
+/// flight and their lengths never exceed the limits that the other end announced. An idle link has no deadline.
 public struct Link: ~Copyable {
   /// The roles of the link's two ends.
   public enum Role: Hashable, Sendable {
@@ -110,7 +110,7 @@ public struct Link: ~Copyable {
   /// Whether data may be queued.
   public var isEstablished: Bool { terms.isUp }
 
-  /// The maximum payload of one packet to the other end; 0 while the link is down.
+  /// The maximum payload of one packet to the other end, or 0 while the link is down.
   public var maximumPayload: Int { terms.maximumPayload }
 
   // MARK: Sending

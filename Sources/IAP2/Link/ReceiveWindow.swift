@@ -1,11 +1,11 @@
 /// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived ahead of a
 /// gap.
 ///
-/// Invariants: every packet is delivered once and in order; `lastInOrder` advances by one; packets outside the
+/// Invariants: every packet is delivered once and in order. `lastInOrder` advances by one. Packets outside the
 /// announced window are not kept, so at most one window of packets waits for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
-    /// The packet is the next one in order.
+    /// The packet is the next in order.
     case next
     /// The packet was already delivered, so the other end missed the acknowledgement.
     case duplicate

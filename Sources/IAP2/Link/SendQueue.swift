@@ -6,8 +6,8 @@
 ///                 ^ first                             ^ first + inFlight
 /// ```
 ///
-/// Invariants: sequence numbers are consecutive; the packets in flight never exceed the window; a packet is built once,
-/// and only its acknowledgement number changes each time it is sent; memory is reused, so a link with steady traffic
+/// Invariants: sequence numbers are consecutive. The packets in flight never exceed the window. A packet is built once,
+/// and only its acknowledgement number changes each time it is sent. Memory is reused, so a link with steady traffic
 /// allocates nothing.
 struct SendQueue {
   /// The session that a packet's bytes belong to. Writes to a session are refused while too many of its bytes are

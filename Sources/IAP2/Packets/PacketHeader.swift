@@ -24,7 +24,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var sequence: UInt8
   /// If ``ControlBits/ack`` is set, the last sequence number that the sender received in order.
   public var acknowledgement: UInt8
-  /// The link session; 0 for the link's own packets.
+  /// The link session, or 0 for the link's own packets.
   public var session: UInt8
 
   /// Creates a header for a payload of `payloadCount` bytes; a packet without a payload has no payload checksum.

@@ -8,8 +8,8 @@
 /// - Anything else: skipped up to the next `FF` and reported before the next piece. Zero bytes between packets are
 ///   skipped without a report, because some USB stacks add them as padding.
 ///
-/// Invariants: every byte belongs to exactly one piece or skipped range, or is still in `carry`; `carry` holds at most
-/// one packet (65,535 bytes); complete packets in the input are not copied.
+/// Invariants: every byte belongs to exactly one piece or skipped range, or is still in `carry`. The buffer `carry`
+/// holds at most one packet (65,535 bytes). Complete packets in the input are not copied.
 public struct PacketScanner: ~Copyable {
   /// The location of a piece's bytes.
   public enum Place: Equatable, Sendable {

@@ -89,7 +89,8 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// The link that `progress` refers to. It is stored because a single read may end one link and establish the next.
+  /// The link that `progress` refers to. The link is recorded because a single read may end one link and establish the
+  /// next.
   var followedLink = 0
   var authentication = Authentication.idle
   var order: Settings.Order

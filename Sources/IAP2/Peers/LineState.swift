@@ -60,7 +60,7 @@ public struct LineWatch {
   public static let limit = Milliseconds(5_000)
   private static let pause = Milliseconds(10_000)
 
-  /// A problem that may persist. Its values change whenever the line makes progress.
+  /// A problem that may persist. The values of a case change whenever the line makes progress.
   private enum Trouble: Hashable {
     case awaited(String)
     case unacknowledged(oldest: UInt8, establishments: Int)

@@ -8,8 +8,8 @@
 ///   next(now:)    returns the next message that is due, ordered by time and then by rule
 /// ```
 ///
-/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast
-/// requests arrive; each rule repeats at a single interval.
+/// Invariants: nothing is due before ``begin(declared:)``. At most ``pendingLimit`` messages wait, however fast
+/// requests arrive. Each rule repeats at a single interval.
 public struct MessageRules: Sendable {
   /// The result of a change.
   public enum Change: Hashable, Sendable {

@@ -11,7 +11,7 @@ package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Takes over the descriptor. No other code may watch it.
+  /// Takes over the descriptor. No other code may watch the descriptor.
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))

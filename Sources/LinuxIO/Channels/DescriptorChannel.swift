@@ -208,8 +208,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports the end of a connection only when the peer confirms it, which never happens if the peer is out of
-    // range. Changing the watch makes the kernel report the end immediately.
+    // RFCOMM reports the end of a connection only when the peer confirms the end, which never happens if the peer is
+    // out of range. Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
@@ -221,7 +221,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   // MARK: - Readiness
 
-  /// Handles the descriptor's readiness; called by the loop.
+  /// Called by the loop when the descriptor is ready.
   public func descriptorReady(_ readiness: Readiness) {
     switch state {
     case .made, .failing, .over: return

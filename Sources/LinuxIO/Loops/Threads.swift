@@ -118,7 +118,7 @@ package enum Worker {
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
-  /// The flag changes only under the lock.
+  /// The flag is changed only while the lock is held.
   private let isFilled = Atomic<Bool>(false)
 
   /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, in which case

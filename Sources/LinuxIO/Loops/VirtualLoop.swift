@@ -21,7 +21,7 @@ import Synchronization
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// An error thrown when work keeps scheduling more work at the same instant, so that a test fails instead of hanging.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
-    /// The instant at which work kept being scheduled.
+    /// The instant at which the livelock occurred.
     public let instant: Instant
     /// The number of turns that ran at that instant.
     public let turns: Int

@@ -3,9 +3,9 @@ import Glibc
 
 /// Makes an accessory available on a pseudo terminal, for any program that can open a serial line.
 ///
-/// A pty does not report when its other side is opened, so inotify is used to detect it. The first opening counts as
-/// plugging in. Each host gets its own terminal: once a terminal is opened, the path leads to a new one, without the
-/// previous host's bytes and settings.
+/// A pty does not report when its other side is opened, so inotify is used to detect the opening. The first opening
+/// counts as plugging in. Each host gets its own terminal: once a terminal is opened, the path leads to a new one,
+/// without the previous host's bytes and settings.
 ///
 /// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
 /// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops whatever
@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Creates a terminal to replace `former`. The new terminal waits to be opened.
+  /// Creates a terminal to replace `former`. The new terminal waits for a host to open it.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name

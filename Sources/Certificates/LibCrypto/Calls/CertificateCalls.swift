@@ -111,8 +111,8 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. They cannot change, because they are part of libcrypto's
-// binary interface.
+// Constants and public structures from libcrypto's headers. The structures cannot change, because they are part of
+// libcrypto's binary interface.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
