@@ -66,7 +66,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     notePhase()
   }
 
-  /// Lets `body` act on the peer, and then handles the consequences.
+  /// Calls `body` to act on the peer, and then handles the consequences.
   public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     drainAndFlush()

@@ -26,14 +26,14 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// The default limit. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// Creates the same limit for each step; nil means no limit. The limit after a refusal is ten times as long, to give
-  /// the user time to read the result.
+  /// Creates timeouts with the same limit for each step; nil means no limit. The limit after a refusal is ten times as
+  /// long, to give the user time to read the result.
   public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
   }
 
-  /// Creates the same limit for each step; zero means no limit.
+  /// Creates timeouts with the same limit for each step; zero means no limit.
   public init(each limit: Duration) { self.init(limit == .zero ? nil : limit) }
 
   /// No limit at all.

@@ -9,7 +9,7 @@ import AccessoryCore
 /// }
 /// ```
 ///
-/// Everything runs on the loop; callbacks are called in a later turn.
+/// Everything runs on the loop. Callbacks run in a later turn.
 public enum Transports {
   /// A cable whose channel has not been started, or the reason why the connection failed.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
@@ -171,7 +171,7 @@ public enum ListenerEvent {
 
 /// An attempt to connect.
 public protocol Connecting: AnyObject {
-  /// Cancels the attempt; its completion is not called.
+  /// Cancels the attempt. Its completion is not called.
   func cancel()
 }
 

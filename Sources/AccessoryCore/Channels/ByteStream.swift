@@ -7,7 +7,7 @@ package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before the first ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
 
-  /// Offers the kept bytes again, and then resumes reading.
+  /// Offers the kept bytes to the handler again, and then resumes reading.
   func resumeReading()
 
   func pauseReading()

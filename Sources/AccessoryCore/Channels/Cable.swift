@@ -25,9 +25,9 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether no other host or accessory can take the place of either end, as on a serial line, a device port or a cable
-  /// in memory. On a dedicated cable, the other end may stay silent indefinitely, for example because it is switched
-  /// off.
+  /// Whether the cable is reserved for its two ends, as on a serial line, a device port or a cable in memory, so that
+  /// no other host or accessory can take the place of either end. On a dedicated cable, the other end may stay silent
+  /// indefinitely, for example because it is switched off.
   public private(set) var isDedicated = false
 
   /// Creates a cable with only a main channel.

@@ -185,7 +185,7 @@ public final class CableGate {
     channels.append(Weak(channel))
   }
 
-  /// Pauses all cables; may be called during `send` and `received`.
+  /// Pauses all cables. This method may be called during `send` and `received`.
   public func close() {
     guard isOpen else { return }
     isOpen = false

@@ -19,8 +19,8 @@
 /// - the peer is lost, because of a reset, a hang-up or an unplugged device;
 /// - the peer is gone after a partial `send`, in which case the owner would otherwise wait for room forever.
 ///
-/// If unread bytes are dropped, the reported end is never ``ChannelEnd/closedByPeer``, and its text gives the number of
-/// dropped bytes.
+/// If unread bytes are dropped, the reported ``ChannelEnd`` is never ``ChannelEnd/closedByPeer``, and its text gives
+/// the number of dropped bytes.
 ///
 /// Faults and transcripts are channels that wrap other channels.
 public protocol Channel: AnyObject {

@@ -1,7 +1,7 @@
 /// One direction of a loopback cable, which holds the bytes that have been sent but not received, and their arrival
 /// times.
 ///
-/// Bytes are appended to one buffer and delivered from another; the buffers are swapped when the second buffer is
+/// Bytes are appended to one buffer and delivered from another. The buffers are swapped when the second buffer is
 /// empty. The span that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once
 /// the buffers are large enough, no bytes are moved and no memory is allocated.
 final class LoopbackPipe {

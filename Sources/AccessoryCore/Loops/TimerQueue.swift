@@ -145,7 +145,8 @@ public final class LoopTimer {
   /// owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before it is released.
+  /// Called when the timer fires. The timer does not retain its handler, so a handler must cancel the timer before the
+  /// handler is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 

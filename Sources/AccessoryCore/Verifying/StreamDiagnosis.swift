@@ -234,8 +234,8 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes from `index` on continue the same stream. The comparison proceeds in increasingly large
-  /// steps.
+  /// Returns how many bytes, starting at `index`, continue the same stream. The comparison proceeds in increasingly
+  /// large steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

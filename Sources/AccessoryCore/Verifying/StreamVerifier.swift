@@ -83,7 +83,7 @@ public final class UniqueScratch {
     return lent.show(stream, range, body)
   }
 
-  /// Returns how many bytes at the front match the stream's bytes from `offset` on.
+  /// Returns how many leading bytes match the stream's bytes that start at `offset`.
   public func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     outgoing.covers(stream, offset..<offset + bytes.byteCount)
       ? outgoing.match(bytes, stream, from: offset) : awaited.match(bytes, stream, from: offset)

@@ -33,7 +33,7 @@ public struct UniqueBuffer {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }
 
-  /// Returns how many bytes at the front match the stream's bytes from `offset` on.
+  /// Returns how many leading bytes match the stream's bytes that start at `offset`.
   public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     var matched = 0
     while matched < bytes.byteCount {
@@ -60,7 +60,7 @@ public struct UniqueBuffer {
 }
 
 extension RawSpan {
-  /// Returns how many bytes at the front of two spans of the same length are equal.
+  /// Returns how many leading bytes are equal in two spans of the same length.
   public func countOfSameBytes(as other: RawSpan) -> Int {
     precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in

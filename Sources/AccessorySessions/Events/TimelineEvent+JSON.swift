@@ -28,7 +28,8 @@ extension TimelineEvent {
   /// ```
   public var json: String { object().text }
 
-  /// Returns the event as a JSON object; `name` returns a remedy's name in the program that shows the event.
+  /// Returns the event as a JSON object. The closure `name` returns what a remedy is called in the program that shows
+  /// the event.
   public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side, ["accessory": subject?.json])
     switch kind {

@@ -63,14 +63,14 @@ public final class Session {
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// The number of written bytes that the other side has not acknowledged; once the session has ended, the number at
-  /// that time.
+  /// The number of written bytes that the other side has not acknowledged, or had not acknowledged when the session
+  /// ended.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
   /// Called with the bytes that are read on this side, or nil if nothing observes the bytes.
   public var witness: ((RawSpan) -> Void)?
 
-  /// Offers all unread bytes to `body`, which returns how many it used; the rest are offered again later. Bytes
+  /// Offers all unread bytes to `body`, which returns how many it used. The rest are offered again later. Bytes
   /// received before the session ended can still be read afterwards. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {

@@ -134,7 +134,7 @@ struct CertificateCache {
   private let capacity: Int
   private let largest: Int
   private var entries: [Key: Entry] = [:]
-  /// The keys in order of insertion; a ring buffer once the cache is full.
+  /// The keys in order of insertion. Once the cache is full, the array is used as a ring buffer.
   private var order: [Key] = []
   private var oldest = 0
 

@@ -116,7 +116,7 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // After an invalid header, `length` still has its initial value; after a valid header whose value extends beyond
+    // After an invalid header, `length` still has its initial value. After a valid header whose value extends beyond
     // the bytes, `length` is set.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start

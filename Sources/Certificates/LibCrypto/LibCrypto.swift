@@ -48,7 +48,7 @@ enum LibraryReasons {
     return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
   }
 
-  /// Traps if `result` is a failure; used for calls on values that easim itself created.
+  /// Traps if `result` is a failure. Use this method for calls on values that easim itself created.
   static func must(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
   }

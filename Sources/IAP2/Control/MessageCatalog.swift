@@ -126,7 +126,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let identificationInformation = MessageID(0x1D01)
   /// Sent by the device to accept the identification.
   public static let identificationAccepted = MessageID(0x1D02)
-  /// Sent by the device to reject the identification; lists the offending parameters.
+  /// Sent by the device to reject the identification and to list the offending parameters.
   public static let identificationRejected = MessageID(0x1D03)
   /// Sent by the accessory to withdraw its identification.
   public static let cancelIdentification = MessageID(0x1D05)

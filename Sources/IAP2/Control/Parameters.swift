@@ -156,7 +156,7 @@ public struct ParameterWriter: Sendable {
     blob(id, [])
   }
 
-  /// Appends a byte; also used for booleans and enumerations.
+  /// Appends a byte, which may also encode a boolean or an enumeration.
   public mutating func u8(_ id: UInt16, _ value: UInt8) {
     blob(id, [value])
   }

@@ -133,7 +133,7 @@ public struct TransportComponent: Hashable, Sendable {
   public var name: String
   /// Whether iAP2 runs over this transport.
   public var supportsIAP2: Bool
-  /// Whether CarPlay runs over this transport; used by groups 16 and 24.
+  /// Whether CarPlay runs over this transport (groups 16 and 24).
   public var supportsCarPlay = false
   /// The audio sample rates of a USB device transport.
   public var sampleRates: [UInt8] = []

@@ -228,8 +228,8 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// A rule that an identification must follow. Apple devices have been seen to enforce some rules; the others follow
-/// from the format.
+/// A rule that an identification must follow. Apple devices have been seen to enforce some rules; the other rules
+/// follow from the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case missingParameter
   case unreadableParameter

@@ -171,7 +171,7 @@ public final class JudgedIdentification: Equatable, Sendable {
   /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
-  /// Creates a judged identification; by default, it is accepted without findings.
+  /// Creates a judged identification, which by default is accepted without findings.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])

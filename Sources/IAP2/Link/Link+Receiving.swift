@@ -1,5 +1,3 @@
-// How an established link handles packets and timeouts.
-
 extension Link {
   /// Handles a complete packet. If `hasRoom` is false because the packet's session cannot take the payload, the packet
   /// is treated as lost, so that the other end retransmits it.
@@ -76,7 +74,7 @@ extension Link {
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Only a device sends RST and SLP; both are ignored if they come from an accessory.
+    // Only a device sends RST and SLP. Both packets are ignored if they come from an accessory.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:

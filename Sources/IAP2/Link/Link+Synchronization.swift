@@ -1,5 +1,3 @@
-// How a link is established, ended and restarted.
-
 extension Link {
   /// Handles the detection sequence.
   public mutating func handleDetection(now: Instant) -> Reaction {

@@ -197,7 +197,6 @@ public struct Link: ~Copyable {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Frees the memory of packets that have been acknowledged.
   mutating func releaseMemory() {
     sender.releaseMemory()
     ownPacket = []

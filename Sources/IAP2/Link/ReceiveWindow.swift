@@ -34,7 +34,6 @@ struct ReceiveWindow {
 
   var isHolding: Bool { heldAt != nil }
 
-  /// Whether packets that arrived ahead of a gap are kept.
   var keepsPackets: Bool { !stored.isEmpty }
 
   /// Resets the window after the other end has sent a SYN with the number `sequence`.

@@ -215,7 +215,6 @@ struct SendQueue {
     }
   }
 
-  /// Frees the queue's memory if the queue is empty.
   mutating func releaseMemory() {
     guard packets.isEmpty else { return }
     packets = []
@@ -226,7 +225,7 @@ struct SendQueue {
 
   struct Run {
     var bytes: Range<Int>
-    /// The packets that continue at the front of the tape; empty unless the run wraps around.
+    /// The packets that continue at the front of the tape. There are none unless the run wraps around.
     var rest = 0..<0
     var packets: Int
     /// Whether the sequence numbers in this run wrap from 255 to 0.

@@ -20,7 +20,7 @@ public struct PacketNarrator: Equatable, Sendable {
   /// Returns the kind of data that a session carries, or nil if no SYN has listed the session.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
-  /// Returns the line for a packet; `packet` is the complete packet, including its header.
+  /// Returns the line that describes a packet; `packet` is the complete packet, including its header.
   public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let numbers = "seq=\(header.sequence) ack=\(header.acknowledgement)"

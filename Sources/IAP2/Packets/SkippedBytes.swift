@@ -5,7 +5,7 @@ public struct SkippedBytes: Equatable, Sendable {
   /// Up to sixteen of the first skipped bytes, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
-  /// The number of leading zero bytes dropped since the scanner was created; 0 in reports.
+  /// The number of leading zero bytes dropped since the scanner was created. In reports, the number is 0.
   private(set) var padding = 0
 
   static let sampleSize = 16

@@ -21,7 +21,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.receive(bytes, &self, now: now)
   }
 
-  /// Handles all timeouts that have expired; call this method at ``PeerCore/deadline``.
+  /// Handles all timeouts that have expired. Call this method at ``PeerCore/deadline``.
   public mutating func handleTimeout(now: Instant) {
     Role.handleTimeout(&self, now: now)
   }

@@ -1,5 +1,3 @@
-// Sending and receiving control messages.
-
 /// A control message that one end sent or received.
 public struct PassedMessage: Hashable, Sendable {
   /// The message's direction.

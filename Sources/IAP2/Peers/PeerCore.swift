@@ -129,8 +129,8 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // Without acknowledgements, this was the only copy of the packet; on any other link, the other end would retransmit
-    // it.
+    // Without acknowledgements, this was the only copy of the packet. On any other link, the other end would retransmit
+    // the packet.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(

@@ -42,7 +42,7 @@ public enum PeerEvent: Equatable, Sendable {
   case identificationRequested
   case identificationSent
   case identificationAccepted
-  /// The device rejected the identification because of these parameters; the lists contain the message numbers that the
+  /// The device rejected the identification because of these parameters. The lists contain the message numbers that the
   /// device objects to.
   case identificationRejected([UInt16: [MessageID]])
   /// The device requests a session; the owner answers with `AccessoryPeer.acceptSession(_:reportingStatus:)`,

@@ -61,7 +61,7 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Releases the terminal if all bytes are sent; otherwise checks again later.
+  /// Releases the terminal if all bytes are sent. Otherwise, checks again later.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }

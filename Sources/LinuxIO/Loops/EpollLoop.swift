@@ -30,7 +30,7 @@ import Synchronization
 /// watches and timers, before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The size of the read buffer. 48 KiB is the most that one buffer of a unix socket holds. While this end handles
-  /// what it has read, the other end fills the socket again; with reads of 128 KiB, the two ends spent most of their
+  /// what it has read, the other end fills the socket again. With reads of 128 KiB, the two ends spent most of their
   /// time waiting for each other.
   private static let readBufferSize = 48 * 1024
 
@@ -80,13 +80,13 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Creates a timer; call this method only on the loop.
+  /// Creates a timer. Call this method only on the loop.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     preconditionCurrent()
     return timers.makeTimer(work)
   }
 
-  /// Runs `work` in a later turn; may be called from any thread.
+  /// Runs `work` in a later turn. Any thread may call this method.
   public func execute(_ work: @escaping @Sendable () -> Void) {
     add(.call(work))
   }
@@ -96,7 +96,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     if inbox.add(work), !runsHere { registry.wake() }
   }
 
-  /// Whether the caller is inside a turn of this loop; unlike ``isCurrent``, this is never true between runs.
+  /// Whether the caller is inside a turn of this loop. Unlike ``isCurrent``, this is never true between runs.
   var runsHere: Bool { runner.load(ordering: .acquiring) == pthread_self() }
 
   // MARK: - PollingLoop
@@ -117,7 +117,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - Running
 
-  /// Runs the loop on the calling thread until `condition` is true; the condition is checked after each turn.
+  /// Runs the loop on the calling thread until `condition` is true. The condition is checked after each turn.
   ///
   /// - Parameters:
   ///   - condition: what to wait for; nil means that the loop runs until ``stop()`` or the limit.
@@ -158,7 +158,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return nil
   }
 
-  /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. If
+  /// Ends the current run after its turn, or the next run before its first turn. Any thread may call this method. If
   /// called on a thread other than the loop's, this method returns once the thread started by ``start()`` has ended.
   /// Work that was passed to ``execute(_:)`` but has not run yet waits for the next run.
   public func stop() {
@@ -228,7 +228,7 @@ enum LoopWork {
 /// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption goes through
 /// the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
 extension EpollLoop: SerialExecutor, TaskExecutor {
-  /// Runs a job of an actor or a task in a later turn; may be called from any thread.
+  /// Runs a job of an actor or a task in a later turn. Any thread may call this method.
   public func enqueue(_ job: consuming ExecutorJob) {
     add(.job(UnownedJob(job)))
   }

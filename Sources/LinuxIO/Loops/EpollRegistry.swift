@@ -125,7 +125,7 @@ final class EpollRegistry {
     }
   }
 
-  /// Ends the current ``wait(timeout:)``, or makes the next one return immediately; may be called from any thread.
+  /// Ends the current ``wait(timeout:)``, or makes the next one return immediately. Any thread may call this method.
   func wake() {
     var signal: UInt64 = 1
     // If a wake-up were lost, the loop would sleep although work is waiting. EAGAIN means that a wake-up is already

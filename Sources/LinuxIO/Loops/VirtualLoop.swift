@@ -75,7 +75,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     timers.makeTimer(work)
   }
 
-  /// Runs `work` in the next turn; may be called from any thread.
+  /// Runs `work` in the next turn. Any thread may call this method.
   public func execute(_ work: @escaping @Sendable () -> Void) {
     _ = inbox.add(work)
   }

@@ -246,7 +246,7 @@ public protocol ChildProcessHandler: AnyObject {
   /// Called when there is room again after a partial `write`.
   func childTakesInput(_ child: ChildProcess)
 
-  /// Called when the program has stopped reading; it may continue to print.
+  /// Called when the program has stopped reading. The program may still write output.
   func childClosedInput(_ child: ChildProcess)
 
   /// Called when the program has ended and all its output has been reported.

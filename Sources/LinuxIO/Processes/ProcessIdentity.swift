@@ -67,7 +67,7 @@ public final class ProcessWatch {
   public func cancel() { source.close() }
 }
 
-/// Finds the process that has a file or socket open; used only in messages.
+/// Finds the process that has a file or socket open. The result is used only in messages.
 ///
 /// The result is nil if the process is not visible, for example because it belongs to another user or runs in another
 /// container.

@@ -95,7 +95,7 @@ package final class DescriptorStream: ByteStream {
 
   package var unread: Int { kept.count }
 
-  /// Offers the kept bytes again, and then resumes reading.
+  /// Offers the kept bytes to the handler again, and then resumes reading.
   package func resumeReading() {
     isWanted = true
     offer()

@@ -68,7 +68,7 @@ final class PtyListener: Listener, DescriptorHandler {
     if let failure { onEvent?(.ended(failure)) }
   }
 
-  /// Creates the next terminal; on failure, removes the link and returns the error.
+  /// Creates the next terminal. On failure, removes the link and returns the error.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal(after: opened.name)
