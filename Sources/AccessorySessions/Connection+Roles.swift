@@ -20,7 +20,7 @@ extension Connection where Role == AccessoryRole {
     perform { peer, _ in peer.refuseSession(id) }
   }
 
-  /// Opens the session that the device started by opening a native channel.
+  /// Opens a session for which the device has already opened a native channel.
   public func acceptNativeSession(_ channel: any Channel, protocolName: String) -> Session {
     adoptNative(channel, protocolName, closes: .accessory)
   }

@@ -100,7 +100,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
   private var isHeld: Bool { gate?.isOpen == false }
 
-  /// Pauses only reading, because `send` checks the gate itself.
+  /// Only reading is paused here, because `send` checks the gate itself.
   func gateClosed() {
     if handler != nil, !isPaused { inner.pauseReading() }
   }

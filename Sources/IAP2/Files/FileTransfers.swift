@@ -122,7 +122,7 @@ public struct FileSender: Sendable {
   /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
 
-  /// Creates a sender with this number of file bytes per packet.
+  /// Creates a sender that puts up to this number of file bytes into each packet.
   public init(pieceSize: Int) {
     self.pieceSize = max(1, pieceSize)
   }

@@ -67,7 +67,7 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The settings that the link was created with.
   public let settings: LinkSettings
-  /// The current phase. Every change of the phase also updates `terms`.
+  /// The current phase. Changing the phase also updates `terms`.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }

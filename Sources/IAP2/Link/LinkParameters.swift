@@ -63,7 +63,7 @@ public struct LinkParameters: Hashable, Sendable {
   /// four recovery values are zero.
   public var isZeroAcknowledgement: Bool { recovery == .zero }
 
-  /// These parameters with all four recovery values set to zero.
+  /// A copy of these parameters with all four recovery values set to zero.
   public var withoutAcknowledgements: LinkParameters {
     var zero = self
     zero.recovery = .zero
@@ -74,7 +74,7 @@ public struct LinkParameters: Hashable, Sendable {
   /// values.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
-  /// These parameters with the four recovery values of `other`.
+  /// A copy of these parameters with the four recovery values of `other`.
   public func adoptingRecovery(of other: LinkParameters) -> LinkParameters {
     var adopted = self
     adopted.recovery = other.recovery

@@ -72,7 +72,7 @@ public struct LineWatch {
   private var reported: Set<Trouble> = []
   private var told = LinkCounters()
   private var nextCounts = Instant.origin
-  /// Whether the line needs no further checks until there is traffic again.
+  /// Whether the line needs no further checks until traffic resumes.
   public private(set) var isIdle = false
 
   /// Creates a watch that has seen no state.

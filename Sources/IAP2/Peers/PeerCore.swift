@@ -11,7 +11,7 @@ public struct PeerCore: ~Copyable {
   /// Messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// Acknowledgements are withheld because a session is full; this is the time at which that session became full.
+  /// If acknowledgements are withheld because of a full session, the time at which that session became full.
   private var holdingSince: Instant?
   /// The time at which room for writes became available. Cleared once an immediate timeout has notified the waiting
   /// writers.

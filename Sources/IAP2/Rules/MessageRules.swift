@@ -200,8 +200,8 @@ public struct MessageRule: Hashable, Sendable {
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
-      /// The bytes of the parameter with this number in the request. If the request does not contain the parameter, it
-      /// is omitted.
+      /// The bytes of the parameter with this number in the request. The parameter is omitted if the request does not
+      /// contain it.
       case copy(UInt16)
       /// The seconds since 1970, in eight bytes.
       case time

@@ -107,7 +107,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
-  /// Runs until `condition` is true, which is checked before the first turn and after each turn.
+  /// Runs until `condition` is true. The condition is checked before the first turn and after each turn.
   ///
   /// - Parameter limit: the maximum virtual time that may pass; unlimited by default.
   /// - Returns: false if nothing was left to do or the limit was reached first; if the limit was reached, the virtual
