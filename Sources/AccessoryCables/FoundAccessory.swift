@@ -1,60 +1,61 @@
 import AccessoryCore
 import LinuxIO
 
-/// What a medium shows of an accessory before a connection is made.
+/// What a medium reveals about an accessory before a connection is made.
 ///
 /// The medium's information is only a hint; the iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
-  /// A key that is unique to one attachment of one accessory.
+  /// A key that is unique to one attachment of an accessory.
   public var key: String
-  /// An identity shared by all attachments of an accessory: the serial number in a local directory, or the port on USB.
+  /// An identity that all attachments of an accessory share: the serial number in a local directory, or the port on
+  /// USB.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address
-  /// The name shown to users; empty if the medium does not know it.
+  /// The name shown to users, or an empty string if the medium does not know the name.
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
-  /// The model; on USB, the vendor and product IDs, as in `1209:0001`.
+  /// The model. On USB, this is the vendor and product IDs, such as `1209:0001`.
   public var model: String?
   /// The serial number.
   public var serial: String?
-  /// The protocols that the accessory currently offers; nil if the medium does not show them.
+  /// The protocols that the accessory currently offers, or nil if the medium does not show protocols.
   public var protocols: [String]?
   /// The accessory's card, if it is in a local directory.
   public var card: LocalCard?
-  /// Why the accessory is currently unusable; nil if it is usable.
+  /// Why the accessory cannot be used at the moment, or nil if it can be used.
   public var trouble: TransportError?
 
-  /// Creates an accessory of which only the address is known.
+  /// Creates an accessory for which only the address is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity
     self.address = address
   }
 
-  /// Whether the device only resembles an accessory, and stays unusable until something about it changes.
+  /// Whether the device merely resembles an accessory and cannot be used until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Returns true if the accessory might offer a protocol. An accessory that shows no protocols might offer any,
-  /// because it may be in the first half of a flicker.
+  /// Returns true if the accessory might offer a protocol. An accessory that shows no protocols might offer any
+  /// protocol, because it may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
 }
 
-/// A change at an address.
+/// A change at an address, such as an arrival.
 public enum AccessoryChange: Equatable, Sendable {
   case arrived(FoundAccessory)
-  /// What the medium shows of an accessory has changed; the second value is the previous state.
+  /// The information that the medium shows about an accessory has changed. `from` is the previous information.
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
-  /// An accessory appeared and disappeared too quickly to be read. The value describes an earlier attachment of the
-  /// same accessory, if there was one.
+  /// An accessory appeared and then disappeared before its information could be read. The value describes an earlier
+  /// attachment of that accessory, if there was one.
   case passed(FoundAccessory?)
   case warning(String)
 
-  /// The accessory that changed; nil if it is unknown.
+  /// The accessory that changed, or nil if it is unknown.
   var accessory: FoundAccessory? {
     switch self {
     case .arrived(let accessory), .changed(let accessory, _), .left(let accessory, _): accessory

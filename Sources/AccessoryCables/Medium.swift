@@ -32,13 +32,14 @@ public protocol Medium: Sendable {
   ) throws
     -> any AccessoryFinder
 
-  /// Lists the accessories currently at an address without connecting to them; nil if that is impossible.
+  /// Lists the accessories that are currently at an address, without connecting to them. Returns nil if the medium
+  /// cannot list accessories.
   func look(at address: Address) throws -> Sighting?
 
-  /// Whether serial numbers are known before a connection is made, as in a local directory.
+  /// Whether serial numbers are known before a connection is made, as they are in a local directory.
   var knowsSerialNumbers: Bool { get }
 
-  /// Whether everything that was opened has been released; programs wait for this before they exit.
+  /// Whether everything that was opened has been released. Programs wait for this before they exit.
   var isIdle: Bool { get }
 
   // MARK: Simulated accessories
@@ -46,12 +47,12 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens a place where simulated accessories can be plugged in.
+  /// Opens an address at which simulated accessories can be plugged in.
   ///
   /// - Throws: An error that names the address.
   func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory
 
-  /// Whether a device on this medium always notices when a cable is unplugged, as on USB.
+  /// Whether a device on this medium always notices when a cable is unplugged, as it does on USB.
   var noticesPulledCables: Bool { get }
 }
 
@@ -90,10 +91,10 @@ extension Medium {
 public struct Sighting {
   /// The accessories, including devices that only resemble accessories.
   public var accessories: [FoundAccessory]
-  /// What could not be read, as sentences.
+  /// Sentences that describe what could not be read.
   public var problems: [String]
-  /// Whether the accessories are only remembered from earlier connections, so that only a new connection shows which of
-  /// them are present; see ``RollCall``.
+  /// Whether the list comes only from memories of earlier connections, so only a new connection shows which accessories
+  /// are present. See ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.
@@ -104,7 +105,8 @@ public struct Sighting {
   }
 }
 
-/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
+/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when to
+/// connect.
 public protocol AccessoryFinder: AnyObject {
   /// Whether the finder reports arrivals and departures; otherwise, only a connection shows whether an accessory is
   /// present.
@@ -112,7 +114,7 @@ public protocol AccessoryFinder: AnyObject {
   /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }
 
-  /// Reports the accessories that are present before this call returns, and every later change.
+  /// Reports the accessories that are present before this call returns, and reports every change after that.
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws
 
   /// Stops reporting.
@@ -120,20 +122,20 @@ public protocol AccessoryFinder: AnyObject {
 
   /// Makes one attempt to open a reported accessory's cable.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
-  /// - Throws: The reason for a failure, if it is known immediately.
+  /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
+  /// - Throws: The reason for the failure, if it is known immediately.
   func connect(
     to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
   ) throws(TransportError) -> any Connecting
 }
 
-/// A cable to an accessory, whose channel has not been started.
+/// A cable to an accessory. The cable's channel has not been started yet.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
   /// The number of bytes from an earlier session that were read and dropped.
   public let droppedBytes: Int
-  /// Releases the accessory so that other hosts can use it; called when the cable has ended.
+  /// Releases the accessory so that other hosts can use it. Called when the cable has ended.
   public let release: () -> Void
 
   /// Creates an opened cable.
@@ -157,7 +159,7 @@ public struct PortContext {
   public let loop: any PollingLoop
   /// Options from the command line.
   public let options: TransportOptions
-  /// Receives warnings, as sentences.
+  /// Receives warnings in the form of sentences.
   public let warn: (String) -> Void
 
   /// Creates a context.
@@ -171,6 +173,6 @@ public struct PortContext {
   }
 }
 
-/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, or a socket. `number` counts
-/// this program's accessories from 1.
+/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, or a socket. `number` is the
+/// accessory's number in this program, counted from 1.
 public typealias PortFactory = (_ profile: Profile, _ number: Int) throws -> any Port

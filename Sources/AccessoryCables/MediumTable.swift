@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// Declared by hand, like the functions in LinuxIO/LinuxCalls.swift.
+// These functions are declared by hand, like those in LinuxIO/LinuxCalls.swift.
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// A program's media, by the kinds of addresses that they cover.
+/// The media that a program can use, by the kinds of addresses that they cover.
 ///
 /// ```swift
 /// let media = MediumTable.linked
@@ -31,8 +31,8 @@ public struct MediumTable: Sendable {
 
   /// The standard media, plus the media of every optional product linked into this program.
   ///
-  /// A product adds its media by defining a C function; see `AccessoryHardware`. An app can thus add USB with one line
-  /// in its Package.swift, without changes to its sources.
+  /// A product adds its media by defining a C function. See `AccessoryHardware`. To add USB, an app needs only one more
+  /// line in its Package.swift and no changes to its sources.
   public static let linked: MediumTable = {
     var table = standard
     withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
@@ -55,7 +55,7 @@ public struct MediumTable: Sendable {
   ///   - owner: takes the cables.
   ///   - wanted: the accessories at the address to connect to.
   ///   - wrap: adds transcripts and faults to each cable.
-  /// - Throws: An error that names the address, if an accessory can never appear there.
+  /// - Throws: An error that names the address, if no accessory can ever appear there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,
     options: TransportOptions = TransportOptions(), wanted: Dialer.Wanted = .every,
@@ -65,7 +65,8 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists the accessories currently at an address without connecting to them; nil if that is impossible.
+  /// Lists the accessories that are currently at an address, without connecting to them. Returns nil if the medium
+  /// cannot list accessories.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }
@@ -75,8 +76,8 @@ public struct MediumTable: Sendable {
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
-/// Creates the ports for one program's simulated accessories, and opens what several ports share, such as a local
-/// directory or a bus, only once.
+/// Creates the ports for a program's simulated accessories. A resource that several ports share, such as a local
+/// directory or a bus, is opened only once.
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext

@@ -7,17 +7,17 @@ import LinuxIO
 /// Opening the port plugs the accessory in, and closing the port unplugs it. Each device that connects has its own
 /// cable.
 public protocol Port: AnyObject {
-  /// The place's name, for messages.
+  /// The name of the connection point (such as an address), for use in messages.
   var place: String { get }
 
-  /// Publishes what hosts can see of the accessory before they connect, if the port can publish anything. Called before
-  /// the accessory is plugged in and whenever this information changes.
+  /// Publishes what hosts can see of the accessory before they connect, if the port can publish anything. The port's
+  /// owner calls this method before the accessory is plugged in and again whenever this information changes.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs in the accessory. `onEvent` is called in a later turn of the loop for every device that connects.
+  /// Plugs in the accessory. `onEvent` is called for every device that connects, in a later turn of the loop.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs the accessory: no more devices can connect. The owner of a cable in use must close that cable.
+  /// Unplugs the accessory: no more devices can connect. The owner of a cable that is in use must close that cable.
   func close()
 }
 
@@ -26,7 +26,7 @@ extension Port {
   public func show(_ appearance: PortAppearance) {}
 }
 
-/// What hosts can see of an accessory without claiming its cable.
+/// The information about an accessory that hosts can see without claiming its cable.
 public struct PortAppearance: Equatable, Sendable {
   /// The name shown to users.
   public var name: String
@@ -39,7 +39,7 @@ public struct PortAppearance: Equatable, Sendable {
   /// The protocols that the accessory currently offers.
   public var protocols: [String]
 
-  /// Creates the appearance of an accessory with this profile that currently offers `protocols`.
+  /// Creates the appearance of an accessory that has this profile and currently offers `protocols`.
   public init(_ profile: Profile, offering protocols: [String]) {
     name = profile.identity.name
     serial = profile.identity.serialNumber
@@ -69,8 +69,8 @@ extension PortEvent {
 
 /// A port at an address to which devices connect.
 ///
-/// If the system chooses the TCP port number (`tcp:127.0.0.1:0`), the port keeps the first number, so that the
-/// accessory reappears at the same address.
+/// If the system chooses the TCP port number (as for `tcp:127.0.0.1:0`), the port keeps the number it was given first,
+/// so the accessory reappears at the same address.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop
@@ -84,7 +84,7 @@ public final class ListeningPort: Port {
     self.options = options
   }
 
-  /// The address, including any TCP port number that the system chose.
+  /// The address, including the TCP port number if the system chose one.
   public var place: String { address.description }
 
   /// Starts listening.

@@ -2,7 +2,7 @@ import AccessoryCore
 import LinuxIO
 
 /// Unix sockets, TCP, pseudo terminals and serial lines. Each address belongs to one accessory, and only a connection
-/// shows whether that accessory is present.
+/// shows whether the accessory is present.
 struct StreamMedium: Medium {
   let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
   let capacity = PortCapacity.one
@@ -21,10 +21,10 @@ struct StreamMedium: Medium {
   }
 }
 
-/// Assumes that there is an accessory at the address; each attempt to connect shows whether this is true.
+/// Assumes that an accessory is at the address. Each attempt to connect shows whether that is true.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
-  // These media do not report arrivals, so the pauses are short enough not to miss a quick reconnect.
+  // These media do not report arrivals, so the pauses must be short enough not to miss a quick reconnect.
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
 
   private let address: Address

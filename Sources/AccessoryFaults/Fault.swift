@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// A fault on a channel, such as `--fault loss,chance=5%,in`.
+/// A fault on a channel, as given by an option such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies faults to channels of simulated and real accessories. ``effect`` contains the kind of fault
-/// and its parameters; the other properties are common to all kinds.
+/// ``FaultChannel`` applies faults to the channels of simulated and real accessories. ``effect`` contains the kind of
+/// fault and its parameters. The other properties are common to all kinds.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
@@ -65,25 +65,25 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var effect: Effect
   /// The directions in which the fault acts.
   public var acts: Directions
-  /// How long after the channel's start the fault begins.
+  /// How long after the start of the channel the fault begins.
   public var after = Duration.zero
-  /// How long the fault lasts; zero means as long as the channel.
+  /// How long the fault lasts. Zero means that it lasts as long as the channel.
   public var lasting = Duration.zero
 
-  /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in its kind's default
-  /// directions.
+  /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in the default
+  /// directions for its kind.
   public init(_ effect: Effect, _ directions: Directions? = nil) {
     self.effect = effect
     acts = directions ?? effect.directions.first ?? .both
   }
 
-  /// Parses `NAME,parameter=value,…`. A parameter's name may be omitted if the value is one of the parameter's named
-  /// choices: `loss,in` means `loss,direction=in`.
+  /// Parses `NAME,parameter=value,…`. The name of a parameter may be omitted if the value is one of the parameter's
+  /// named choices: `loss,in` means `loss,direction=in`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The fault's name, for example `loss`.
   public var name: String {
-    // The format would try each kind in turn, which is too slow for worlds that count faults by name.
+    // Using the format would mean trying each kind in turn, which is too slow for worlds that count faults by name.
     func name<Kind: FaultKind>(_ kind: Kind) -> String { Kind.format.name }
     return name(effect.kind)
   }
@@ -97,7 +97,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// How long the fault lasts; nil means as long as the channel.
+  /// How long the fault lasts, or nil if it lasts as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
   /// Whether the fault unplugs the cable.
@@ -108,7 +108,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Fault.Effect {
-  /// The directions in which a fault of this kind may act, starting with the default.
+  /// The directions in which a fault of this kind can act. The first is the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
   var kind: any FaultKind {
@@ -161,21 +161,21 @@ extension Kind<Fault> {
 }
 
 extension [Fault] {
-  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. `LinkSettings.lineRate` is
-  /// set to this rate, so that peers do not overfill the line.
+  /// The lowest rate among these faults in bytes per second, or nil if no fault limits the rate.
+  /// `LinkSettings.lineRate` is set to this rate so that peers do not send faster than the line can carry.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
   }
 }
 
-/// The combined effects of all faults of one kind.
+/// The combined effects of all faults of the same kind.
 public struct FaultTally: Equatable, Sendable {
   /// The kind's name.
   public let fault: String
   /// How many times these faults took effect, and how many bytes they affected.
   public var count: FaultCount
 
-  /// Adds the effects of a channel's faults to a list that has one entry for each kind.
+  /// Adds the effects of the faults on a channel to a list that has one entry for each kind.
   public static func add(_ channel: FaultChannel, to tallies: inout [FaultTally]) {
     for entry in channel.counts {
       let name = entry.fault.name
@@ -188,10 +188,10 @@ public struct FaultTally: Equatable, Sendable {
   }
 }
 
-/// What packet faults treat as a packet.
+/// What counts as a packet for packet faults.
 public enum FaultUnit: Sendable {
   /// A link packet, regardless of how the stream is divided into chunks.
   case linkPackets
-  /// A transfer on a native channel, which has no link packets.
+  /// A transfer on a native channel. Native channels have no link packets.
   case transfers
 }

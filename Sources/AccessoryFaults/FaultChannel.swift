@@ -3,19 +3,19 @@ import AccessoryFormats
 
 /// A channel that applies faults to another channel.
 ///
-/// In both directions, bytes pass through the faults in list order. Each fault acts only in its own directions; `in` is
-/// the direction of the bytes that this end receives. The same faults, the same seed and the same bytes at the same
-/// times give the same result. The number of bytes that faults hold is limited: at the limit, `send` accepts fewer
-/// bytes, and the inner channel is not read.
+/// In both directions, bytes pass through the faults in the order of the list. Each fault acts only in its own
+/// directions. `in` is the direction of the bytes that this end receives. Given the same faults, the same seed and the
+/// same bytes at the same times, the result is the same. Faults can hold only a limited number of bytes. When the limit
+/// is reached, `send` accepts fewer bytes and the inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// A clean close, in either direction, waits until the bytes before it have been delivered. If the cable is lost, bytes
-/// in transit are lost too. A channel that its owner has closed ends without sending the rest if the inner channel
-/// accepts nothing for ``closingTime``.
+/// A clean close, in either direction, takes effect only after the bytes sent before it have been delivered. If the
+/// cable is lost, bytes in transit are lost too. If the inner channel accepts nothing for ``closingTime`` after the
+/// owner has closed this channel, this channel ends without sending the rest.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
@@ -34,21 +34,21 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
-  // Exclusivity is not checked, because every chunk causes several accesses. These properties are only read and
-  // assigned.
+  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. These
+  // properties are only read and assigned.
   @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
-  /// Finishes a close that has stalled.
+  /// Ends the channel if a close has stalled.
   private var closer: LoopTimer?
-  /// How the inner channel was closed, if the close was clean and the bytes before it are still in transit.
+  /// How the inner channel was closed. Set if the close was clean and the bytes before it are still in transit.
   @exclusivity(unchecked) private var ending: ChannelEnd?
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var isInnerPaused = false
   @exclusivity(unchecked) private var isDue = false
   @exclusivity(unchecked) private var senderWaits = false
 
-  /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` receives the
-  /// events that users should see, such as cuts and stalls; `struck` receives each packet on which a packet fault acts.
+  /// Creates a channel that applies `faults` to `inner` and draws random numbers from `random`. `report` receives the
+  /// events that users should see, such as cuts and stalls. `struck` receives each packet on which a packet fault acts.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -67,8 +67,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   deinit { timer.cancel() }
 
-  /// Gives each fault separate random numbers in each direction, so that a fault appended to the list does not change
-  /// the effects of the others.
+  /// Each fault gets separate random numbers in each direction, so appending a fault to the list does not change the
+  /// effects of the others.
   private static func seeded(
     _ faults: [Fault], _ random: SeededRandom
   ) -> (in: [(fault: Fault, random: SeededRandom)], out: [(fault: Fault, random: SeededRandom)]) {
@@ -77,14 +77,14 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return (seeded.map { ($0, $1.derived("in")) }, seeded.map { ($0, $1.derived("out")) })
   }
 
-  /// The effects of each fault in each direction, in list order.
+  /// The effects of each fault in each direction, in the order of the list.
   public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
   /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault still
-  /// passes on the bytes that it holds, at its usual speed, but affects no others. New faults measure their times from
-  /// this call.
+  /// passes on the bytes that it holds, at its usual speed, but does not affect any more bytes. Times of new faults are
+  /// measured from this call.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -97,23 +97,23 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Whether the channel has ended, or its owner has closed it and everything has been sent.
+  /// Whether the channel has ended, or its owner has closed it and all bytes have been sent.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
 
   // MARK: - Channel
 
-  /// Whether the inner channel keeps transfers apart.
+  /// Whether the inner channel preserves the boundaries of transfers.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
   /// The maximum length of a transfer on the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
 
-  /// The number of bytes held by the faults and the inner channel.
+  /// The number of bytes that the faults and the inner channel hold.
   public var undelivered: Int { outbound.held + inner.undelivered }
 
-  /// Starts receiving. The faults measure their times from this call.
+  /// Starts receiving. The faults' times are measured from this call.
   public func start(_ handler: any ChannelHandler) {
     switch state {
     case .made: break
@@ -129,7 +129,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     advanceSoon()
   }
 
-  /// Accepts as many bytes as fit into the faults and the inner channel.
+  /// Accepts as many bytes as the faults and the inner channel have room for.
   public func send(_ bytes: RawSpan) -> Int {
     guard case .open = state, outbound.cut == nil else { return 0 }
     if ending != nil {
@@ -143,7 +143,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return taken
   }
 
-  /// Pauses receiving, in this channel and in the inner one.
+  /// Pauses receiving in this channel and in the inner channel.
   public func pauseReading() {
     isPaused = true
     settleReading()
@@ -169,7 +169,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // Only a channel that is receiving can notice that the peer is gone.
+      // A channel notices that the peer is gone only while it is receiving.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -179,14 +179,14 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   // MARK: - The inner channel
 
-  /// Passes the received bytes through the faults.
+  /// Passes received bytes through the faults.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     guard case .open = state, inbound.cut == nil else { return }
     inbound.takeAll(bytes, now: loop.now)
     if inbound.takeTouched() { settle() }
   }
 
-  /// Continues sending, because the inner channel has room again.
+  /// Resumes sending, because the inner channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     if case .closing = state { limitClosing() }
     outbound.sinkHasRoom()
@@ -217,12 +217,13 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   public func timerFired(_ timer: LoopTimer) {
     isDue = false
     inbound.advance(now: loop.now)
-    // A cable is cut only once, even if both directions cut it at the same instant.
+    // Even if both directions cut the cable at the same instant, it is cut only once.
     if !isCut { outbound.advance(now: loop.now) }
     settle()
   }
 
-  /// Does all work that has become possible since the last call; never called during another call to this channel.
+  /// Does all work that has become possible since the last call. This method is never called during another call to
+  /// this channel.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()
@@ -231,7 +232,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      // A cut also completes a close that is in progress; bytes that were not sent before the cut are lost.
+      // A cut also completes a close that is in progress. Bytes that were not sent before the cut are lost.
       if isCut || outbound.isDone { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound.cut ?? inbound.cut {
@@ -240,7 +241,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The owner has paused reading until there is room to send, but there will never be room.
+        // The owner has paused reading until there is room to send, but there will never be any.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -290,7 +291,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
-      // The time limit applies only to bytes that the inner channel does not accept; faults may hold bytes for longer.
+      // The time limit applies only while the inner channel accepts no bytes. Faults may hold bytes for longer.
       if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
@@ -336,7 +337,7 @@ public struct FaultStrike: Equatable, Sendable {
   public let direction: Fault.Direction
   /// The packet as it was before the fault acted.
   public let packet: [UInt8]
-  /// When the fault acted.
+  /// When the fault acted on the packet.
   public let time: Instant
 
   /// Returns the side that sent the packet, given the end where the fault acts.
@@ -344,9 +345,9 @@ public struct FaultStrike: Equatable, Sendable {
 }
 
 extension Cable {
-  /// Returns the same cable with faults at this end. On native channels, which have no packets, each transfer counts as
-  /// a packet. Faults measure bytes and time separately on each channel, but a fault that cuts one channel unplugs the
-  /// whole cable.
+  /// Returns the cable with these faults applied at this end. On native channels, which have no packets, each transfer
+  /// counts as a packet. Faults measure bytes and time separately for each channel, but a fault that cuts one channel
+  /// unplugs the whole cable.
   ///
   /// - Parameters:
   ///   - random: called once for each channel.

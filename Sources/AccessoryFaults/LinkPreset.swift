@@ -1,13 +1,14 @@
 import AccessoryFormats
 
-/// A named chain of faults that imitates a kind of link, such as `--fault bluetooth`. A preset only changes the timing,
-/// at any address; for real Bluetooth, use the address `bt:`.
+/// A named chain of faults that imitates a kind of link, such as `--fault bluetooth`. A preset changes only the timing,
+/// and works at any address. For real Bluetooth, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates come from field reports. Values without a report are estimates, as noted at each preset.
+/// The rates come from field reports. Where no report gives a value, the value is an estimate, and a comment at the
+/// preset says so.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String
@@ -19,8 +20,8 @@ public struct LinkPreset: Equatable, Sendable {
   /// All link presets.
   public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
-  /// Bluetooth Classic: 7,500 bytes per second, the throughput of External Accessory reported from the field. The delay
-  /// of 10 to 25 ms, a few radio slots, is an estimate.
+  /// Bluetooth Classic. The rate of 7,500 bytes per second is the External Accessory throughput given in field reports.
+  /// The delay of 10 to 25 ms, a few radio slots, is an estimate.
   public static let bluetooth = LinkPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes/s in each direction, 10 to 25 ms delay",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
@@ -33,17 +34,17 @@ public struct LinkPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived; the
-  /// rate here is that of 6 frames, the worst case. The delay, an estimate, is longer than without audio, because audio
-  /// occupies radio slots.
+  /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived. The
+  /// rate here corresponds to the worst case, 6 frames. The delay is an estimate. It is longer than without audio
+  /// because audio occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
-  /// Writes above about 2 KB become very slow. No report gives a rate for such writes; 2,000 bytes per second is an
-  /// estimate.
+  /// Writes of more than about 2 KB become very slow. No report gives a rate for such writes, so the 2,000 bytes per
+  /// second are an estimate.
   public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
@@ -67,7 +68,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// Parses the name of a preset, which stands for the preset's faults, or the description of one fault.
+  /// Parses the name of a preset or the description of a single fault. For a preset, returns the preset's faults.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

@@ -1,21 +1,21 @@
 import AccessoryCore
 import IAP2
 
-/// The transcript of one channel of a cable: one line for each packet, with its time and sender.
+/// The transcript of one channel of a cable. Each packet has one line with its time and sender.
 ///
 /// ```
 /// 0.000000 A DETECT
 /// 0.000213 D DATA seq=1 ack=0 session=1 AA00 RequestAuthenticationCertificate
 /// ```
 ///
-/// A native channel carries no packets, so each transfer has a line: `1.002000 D SIDE com.example.files 10240 bytes 00
-/// 01 …`.
+/// A native channel carries no packets, so each transfer has a line instead:
+/// `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
 ///
-/// Times are measured on the loop's clock. `A` is the accessory and `D` the device. A packet is written when its last
-/// byte passes, so that on a cable without delay, both ends' transcripts contain the same lines. Each attachment has
-/// its own transcript, because each link has its own sessions.
+/// Times are measured on the loop's clock. `A` stands for the accessory and `D` for the device. A packet is written
+/// when its last byte passes. On a cable without delay, the transcripts at both ends therefore contain the same lines.
+/// Each attachment has its own transcript, because each link has its own sessions.
 public final class Transcript: CableWitness {
-  /// How many bytes of a payload are written by default.
+  /// The default for how many bytes of a payload are written.
   public static let usualBytes = 8
 
   private let protocolName: String?
@@ -28,7 +28,7 @@ public final class Transcript: CableWitness {
   /// Creates a transcript. `write` receives each line without its line break. `shownBytes` limits how many bytes of
   /// each payload are shown.
   ///
-  /// - Parameter protocolName: the protocol of a native channel; nil for the main channel.
+  /// - Parameter protocolName: the protocol of a native channel, or nil for the main channel.
   public init(
     of protocolName: String? = nil, shownBytes: Int = Transcript.usualBytes, write: @escaping (String) -> Void
   ) {
@@ -49,7 +49,7 @@ public final class Transcript: CableWitness {
     }
   }
 
-  /// Writes a line with the reason why the channel ended.
+  /// Writes a line that gives the reason why the channel ended.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     write("\(time.secondsText) \(end.note(of: reason, protocolName))")
   }
@@ -70,8 +70,9 @@ public final class Transcript: CableWitness {
 }
 
 extension Cable {
-  /// Returns the cable with a transcript at this end, of packets on the main channel and of transfers on native
-  /// channels. While `gate` is closed, the cable pauses. `shownBytes` limits how many bytes of each payload are shown.
+  /// Returns the cable with a transcript at this end. The transcript contains the packets on the main channel and the
+  /// transfers on native channels. While `gate` is closed, the cable pauses. `shownBytes` limits how many bytes of each
+  /// payload are shown.
   public func transcribed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil, shownBytes: Int = Transcript.usualBytes,
     write: @escaping (String) -> Void

@@ -6,13 +6,13 @@ public enum AccessoryChoice: Equatable, Sendable {
   /// None of the accessories offers the protocol.
   case unfit([FoundAccessory])
 
-  /// Chooses an accessory, considering the protocol if one is given.
+  /// Chooses an accessory that offers the protocol, or any accessory if no protocol is given.
   ///
-  /// An accessory that shows no protocols may be in the first half of a flicker, and is therefore chosen if no
-  /// accessory offers the protocol.
+  /// An accessory without protocols may be in the first half of a flicker, so it is chosen if no accessory offers the
+  /// protocol.
   ///
   /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. The protocol of a
-  ///   named accessory is not checked, because the connection will show what that accessory offers.
+  ///   named accessory is not checked, because the connection will show what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

@@ -1,8 +1,8 @@
 import AccessoryCore
 import LinuxIO
 
-/// Keeps a host connected to the accessories at an address. The dialer connects to each accessory when the accessory
-/// appears, and again whenever it returns, for example after a flicker. Each accessory has its own ``Line``.
+/// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as it
+/// appears, and again each time it returns, for example after a flicker. Each accessory has its own ``Line``.
 ///
 /// ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)`` creates dialers.
 public final class Dialer {
@@ -16,8 +16,7 @@ public final class Dialer {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// Selects the first matching accessory that can be opened. From then on, the dialer connects to that accessory
-    /// only.
+    /// Selects the first matching accessory that can be opened. After that, the dialer connects only to that accessory.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
@@ -76,22 +75,22 @@ public final class Dialer {
     try finder.start { [unowned self] change in happened(change) }
   }
 
-  /// Stops connecting. Open cables stay open until they end on their own.
+  /// Stops connecting. Cables that are already open stay open until they close on their own.
   public func stop() {
     isStopped = true
     finder.stop()
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt failed; an attempt whose accessory never became ready counts as failed. nil after a success,
-  /// and after the accessory has disappeared.
+  /// The reason why the last attempt failed. An attempt whose accessory never became ready counts as failed. The value
+  /// is nil after a success and after the accessory has disappeared.
   public var trouble: TransportError? { lastTrouble?.reason }
 
   /// Whether the link on the accessory's last cable ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why the dialer will open no more cables; nil if it still may. Always nil if the medium reports arrivals, because
-  /// another accessory may still appear.
+  /// Why the dialer will open no more cables, or nil if it may still open some. Always nil if the medium reports
+  /// arrivals, because another accessory may still arrive.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
@@ -116,7 +115,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // An open cable ends on its own.
+      // An open cable closes on its own.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -151,7 +150,7 @@ public final class Dialer {
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
-  /// Tries the accessories that waited for an attempt with another accessory to finish.
+  /// Tries the accessories that had to wait for an attempt with another accessory to finish.
   private func dialOthers() {
     guard wanted.takesOne else { return }
     for way in ways.values.sorted(by: { $0.accessory.key < $1.accessory.key }) {
@@ -233,21 +232,21 @@ extension TransportError {
 
 /// Takes the cables that a ``Dialer`` opens; implemented by the device role.
 public protocol CableOwner: AnyObject {
-  /// Takes over a cable, and calls `ended` once when the cable ends.
+  /// Takes over a cable. Calls `ended` once, when the cable ends.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
-  /// Receives a dialer's other reports.
+  /// Receives the dialer's reports of failures, dropped bytes and warnings.
   func handle(_ report: DialerReport)
 }
 
 /// How a host's connection over a cable ended.
 public struct CableOutcome: Equatable, Sendable {
-  /// The reason as a sentence fragment.
+  /// The reason, worded so that it fits into a sentence.
   public let reason: String
-  /// Whether the iAP2 link was ever established. An accessory that another host is using closes the cable before there
-  /// is a link.
+  /// Whether the iAP2 link was ever established. If another host is using the accessory, the accessory closes the cable
+  /// before there is a link.
   public let linkWasUp: Bool
-  /// The last message of an accessory that had a link but never became ready; nil otherwise.
+  /// The last message from an accessory that had a link but never became ready, or nil for any other outcome.
   public let unfinishedAt: String?
 
   /// Creates an outcome.
@@ -258,11 +257,11 @@ public struct CableOutcome: Equatable, Sendable {
   }
 }
 
-/// A report from a dialer, other than a new cable.
+/// Something that a dialer reports, other than a new cable.
 public enum DialerReport: Equatable, Sendable {
-  /// Connecting to an accessory failed. The same error is not reported twice in a row.
+  /// An attempt to connect to an accessory failed. The same error is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// This many bytes left over from an earlier session were read and dropped.
+  /// Bytes left over from an earlier session were read and dropped. The value is the number of bytes.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

@@ -12,13 +12,13 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure. Users at both ends see each such cable as an
-/// attachment, so the pauses between attempts grow. The pause is shortest after an attempt that got no answer, and
-/// after a cable whose accessory became ready.
+/// A cable whose accessory never became ready counts as a failure. At both ends, users see each such cable as an
+/// attachment, so the pauses between attempts grow longer. The pause is shortest after an attempt that got no answer,
+/// and after a cable whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
-  /// The progress of a line.
+  /// The state of a line.
   public enum State: Equatable, Sendable {
     case idle
     case dialling
@@ -33,7 +33,7 @@ public struct Line: Equatable, Sendable {
 
   /// The current state.
   public private(set) var state = State.idle
-  /// Why the last attempt failed; an attempt whose accessory never became ready counts as failed.
+  /// The reason why the last attempt failed. An attempt whose accessory never became ready counts as failed.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
@@ -44,7 +44,7 @@ public struct Line: Equatable, Sendable {
     pause = pauses.shortest
   }
 
-  /// When to try again; nil if nothing is scheduled.
+  /// When to try again, or nil if nothing is scheduled.
   public var deadline: Instant? {
     switch state {
     case .waiting(let until), .lost(let until): until
@@ -84,7 +84,7 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// Records that the cable has ended. `reason` explains why the accessory never became ready; nil if it did.
+  /// Records that the cable has ended. `reason` explains why the accessory never became ready, or is nil if it did.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason

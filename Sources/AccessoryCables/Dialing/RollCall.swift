@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects once to each of several accessories to find out which of them speak iAP2. Roll calls are for media such as
-/// Bluetooth, which remember devices without knowing whether they are in range.
+/// Connects once to each of several accessories to find out which of them speak iAP2. Roll calls are needed for media
+/// such as Bluetooth that remember devices but cannot tell whether they are in range.
 ///
 /// A roll call only listens, because an iAP2 accessory sends its detection sequence unprompted. Each connection is
 /// closed as soon as its result is known.
 public final class RollCall {
-  /// The accessories in the original order. The `trouble` of an unusable accessory gives the reason.
+  /// The accessories in the original order. If an accessory is unusable, its `trouble` gives the reason.
   public private(set) var accessories: [FoundAccessory]
   /// Whether all results are known.
   public var isOver: Bool { pending.isEmpty }
@@ -26,7 +26,7 @@ public final class RollCall {
   /// Creates a roll call without starting it.
   ///
   /// - Parameters:
-  ///   - accessories: the remembered accessories. An accessory that already has a `trouble` is skipped.
+  ///   - accessories: the remembered accessories. Accessories that already have a `trouble` are skipped.
   ///   - finder: connects to the accessories.
   public init(
     of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. Accessories without a result are recorded as not having answered within `limit`.
+  /// Ends the roll call. Each accessory without a result is recorded as one that did not answer within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -145,7 +145,7 @@ private final class Listener: ChannelHandler {
   }
 }
 
-/// Searches a stream for the start of iAP2: the detection sequence or, from an accessory whose link was reset, the
+/// Searches a stream for the start of iAP2, which is the detection sequence or, if the accessory's link was reset, the
 /// first bytes of a packet.
 struct IAP2Beginning {
   private(set) var count = 0
@@ -157,10 +157,10 @@ struct IAP2Beginning {
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
   private static let packetStart: [UInt8] = [0xFF, 0x5A]
-  /// Bytes of an earlier session may precede the start of iAP2.
+  /// Bytes left over from an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether so much other data has arrived that iAP2 is unlikely to follow.
+  /// Whether so much other data has arrived that iAP2 is unlikely to start.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

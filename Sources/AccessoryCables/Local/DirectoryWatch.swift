@@ -2,7 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports files that appear in or disappear from a directory, in order. A watch covers one directory at a time.
+/// Reports, in order, the files that appear in a directory or disappear from it. A watch can watch only one directory
+/// at a time.
 ///
 /// The kernel queues events until they are read. If the queue overflows (at 16,384 events on most systems), the watch
 /// reports ``Event/overflow``.
@@ -20,7 +21,7 @@ public final class DirectoryWatch {
 
   /// Which kinds of events to report.
   public enum Interest: Sendable {
-    /// Files that are moved in or removed.
+    /// Files that are moved into the directory or removed from it.
     case entries
     /// Anything that is created.
     case creations
@@ -29,7 +30,7 @@ public final class DirectoryWatch {
   private let onEvent: (Event) -> Void
   private let loop: any PollingLoop
   private let source: WatchedDescriptor
-  /// The inotify watch descriptor of the directory; -1 if there is none.
+  /// The inotify watch descriptor for the directory, or -1 if no directory is being watched.
   private var directory: Int32 = -1
 
   /// Creates a watch without a directory.
@@ -43,7 +44,7 @@ public final class DirectoryWatch {
     }
   }
 
-  /// Watches this directory instead of any previous one.
+  /// Watches this directory in place of any previous directory.
   public func look(at path: String, for interest: Interest) throws(SystemError) {
     lookAway()
     var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
@@ -69,7 +70,8 @@ public final class DirectoryWatch {
 
   private func readEvents() {
     while source.number >= 0 {
-      // Events are copied out of the loop's buffer before the handler is called, which may borrow the buffer.
+      // Each event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
+      // buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(source.number, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

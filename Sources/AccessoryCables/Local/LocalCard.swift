@@ -3,10 +3,10 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// An attached accessory's description of itself in the local directory, which hosts can read before they claim a
-/// cable.
+/// The description that an attached accessory leaves in the local directory. Hosts can read the description before they
+/// claim a cable.
 ///
-/// The card is only a hint. Everything that apps see comes from the identification.
+/// The card is only a hint. Everything that apps see comes from the accessory's identification.
 ///
 /// ```json
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
@@ -24,11 +24,12 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory currently offers. In the first half of a flicker, it offers none.
+  /// The protocols that the accessory currently offers. The list is empty during the first half of a flicker.
   public var protocols: [String]
-  /// The process that plays the accessory.
+  /// The ID of the process that simulates the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970, which is precise enough to give the order of arrival.
+  /// When the accessory was attached, in microseconds since 1970. This is precise enough to sort accessories by
+  /// arrival.
   public var attachedAt: Int
 
   /// Creates a card.
@@ -55,7 +56,7 @@ public struct LocalCard: Equatable, Sendable {
 
   /// Reads a card from the local directory. Unknown keys, which a later version may have written, are ignored.
   ///
-  /// - Throws: ``LocalCardError``, which names the card and its problem.
+  /// - Throws: A ``LocalCardError`` that names the card and describes its problem.
   public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw LocalCardError("\(error)") }
@@ -141,7 +142,7 @@ extension LocalEntry {
     }
   }
 
-  /// Returns the current contents of the card; nil if it has been removed.
+  /// Returns the current contents of the card, or nil if the card has been removed.
   public func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }

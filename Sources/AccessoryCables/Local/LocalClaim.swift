@@ -9,7 +9,7 @@ import LinuxIO
 public final class LocalClaim {
   /// The result of a request for a cable.
   public enum Outcome {
-    /// This host may use the cable until the claim is released.
+    /// This host may use the cable until the host releases the claim.
     case granted(LocalClaim)
     /// Another host is using the cable. The value is the host's process ID, if known.
     case inUse(pid: Int32?)
@@ -36,7 +36,7 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // A failed write only means that other hosts' messages lack the process ID.
+    // If the write fails, other hosts' messages merely lack the process ID.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }

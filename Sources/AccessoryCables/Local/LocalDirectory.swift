@@ -4,10 +4,10 @@ import LinuxIO
 
 /// The directory where simulated accessories are plugged in and where hosts in other processes find them.
 ///
-/// The standard local directory is `$EASIM_LOCAL`; if that is not set, `easim` in `$XDG_RUNTIME_DIR`; otherwise
-/// `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A directory that another
-/// user owns, or that the group or other users can write to, is refused: anyone with write access could impersonate an
-/// accessory.
+/// The standard local directory is `$EASIM_LOCAL` if that is set; otherwise `$XDG_RUNTIME_DIR/easim` if that folder can
+/// be used; otherwise `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A
+/// directory is refused if another user owns it or if the group or other users can write to it, because anyone with
+/// write access could impersonate an accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
@@ -24,11 +24,12 @@ public struct LocalDirectory: Hashable, Sendable {
   /// The setting that determined this directory.
   public let origin: Origin
 
-  /// The maximum length of the directory's path in bytes. The path of a socket in the directory must still fit into a
+  /// The maximum length of the directory's path in bytes. The path of a socket in the directory must still fit in a
   /// socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
-  /// The local directory for an address: the path in `local:DIR#SERIAL`, or nil for `local:`, the standard directory.
+  /// Returns the local directory for an address: the directory at `path` if the address is `local:DIR#SERIAL`, or the
+  /// standard directory if `path` is nil, as in `local:`.
   public init(_ path: String?) {
     guard let path else {
       self = .standard()
@@ -48,8 +49,8 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Rejects the former name of `EASIM_LOCAL`. If the old variable were ignored, the program would search another
-  /// directory and find nothing.
+  /// Rejects the old name of `EASIM_LOCAL`. If the old variable were ignored, easim would search a different directory
+  /// and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {
@@ -71,7 +72,8 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// Returns the address of the accessory with this serial number or, without one, the address of the whole directory.
+  /// Returns the address of the accessory with this serial number, or the address of the whole directory if the serial
+  /// number is nil.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
@@ -90,7 +92,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // In the temporary directory, which every user can write to, the path may be another user's symbolic link.
+    // All users can write to the temporary directory, so the path may be another user's symbolic link.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -105,9 +107,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Returns true if the directory's mode may be changed, because the directory contains only files of easim and is not
-  /// a system directory. Directories directly below the root, and those with the setgid or sticky bit such as /tmp and
-  /// /var/mail, count as system directories.
+  /// Returns true if the directory's mode may be changed: the directory contains only files that easim created, and is
+  /// not a system directory. A directory counts as a system directory if it is directly below the root, or if its
+  /// setgid or sticky bit is set, as for /tmp and /var/mail.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
@@ -124,7 +126,7 @@ extension LocalDirectory: CustomStringConvertible {
   public var description: String { path }
 }
 
-/// Why no local directory can be used.
+/// The reason why a local directory cannot be used.
 public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case oldVariable
   case notADirectory(String)
@@ -133,7 +135,7 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   /// files.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   case noParent(String)
-  /// The path is too long for sockets in the directory.
+  /// The path is too long for a socket in the directory.
   case pathTooLong(String)
   case system(SystemError)
 

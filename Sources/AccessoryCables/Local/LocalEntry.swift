@@ -2,17 +2,17 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory in the local directory: three files that share a short random name and are
+/// The files of one attached accessory in the local directory. The three files share a short random name and are
 /// removed when the accessory is detached.
 ///
 /// | file | contents | |---|---| | `NAME.sock` | the cable's socket: created first, removed last | | `NAME.lock` |
 /// locked by the host that has claimed the cable | | `NAME.json` | the card, which is always complete |
 ///
-/// An attachment is alive as long as a process listens on its socket. Process IDs are not considered, so that stale
-/// files can be detected without trusting the card.
+/// An attachment is alive as long as a process is listening on its socket. Process IDs are not used for this check, so
+/// stale files can be detected without trusting the card.
 ///
-/// A name consists of six characters for the accessory and a counter of its attachments: `k3x9qa-2`. Names are never
-/// reused. Files with other names are never touched.
+/// A name consists of six characters for the accessory and a number that counts its attachments: `k3x9qa-2`. Names are
+/// never reused. Files with any other name are left alone.
 public struct LocalEntry: Hashable, Sendable {
   /// The directory that contains the files.
   public let directory: LocalDirectory
@@ -26,7 +26,7 @@ public struct LocalEntry: Hashable, Sendable {
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
 
-  /// The entry with this name; nil if the name is not valid.
+  /// Creates the entry with this name, or returns nil if the name is not valid.
   public init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
@@ -37,7 +37,7 @@ public struct LocalEntry: Hashable, Sendable {
     self.directory = directory
   }
 
-  /// The entry whose card has this file name; nil for any other file.
+  /// Creates the entry whose card has this file name, or returns nil if the file is not a card.
   public init?(card file: String, in directory: LocalDirectory) {
     guard file.hasSuffix(".json") else { return nil }
     self.init(String(file.dropLast(".json".count)), in: directory)
@@ -56,18 +56,18 @@ public struct LocalEntry: Hashable, Sendable {
   /// The part of the name that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// Random characters that identify an accessory. The system's random source makes the names of two processes differ
-  /// even if both use the same seed.
+  /// Random characters that identify an accessory. Because the system's random source is used, two processes get
+  /// different names even if they use the same seed.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
 
   // MARK: Life and death
 
-  /// Whether a process listens on the socket.
+  /// Whether a process is listening on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the accessory's files, card first, so that no host finds a card without a socket.
+  /// Removes the accessory's files. The card is removed first, so no host can find a card that has no socket.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -81,7 +81,7 @@ extension LocalDirectory {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
-  /// Removes the stale files of dead processes. Returns the removed entries.
+  /// Removes the stale files that dead processes have left behind. Returns the removed entries.
   @discardableResult
   public func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
@@ -92,25 +92,25 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // The mark (see `creatingSocket`) is checked after the files have been listed and before the sockets are checked
-    // for listeners. If no socket is being created at that moment, each listed socket already has a listener or will
+    // The mark (see `creatingSocket`) must be checked after the files are listed and before the sockets are tested for
+    // listeners. If no socket is being created at that time, each listed socket either already has a listener or will
     // never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
       guard let entry = LocalEntry(name, in: self), !entry.isAlive else { return nil }
-      // Processes listen on the socket before they create the other files, so an entry with other files but no listener
-      // is dead.
+      // A process listens on the socket before it creates the other files, so an entry that has other files but no
+      // listener is dead.
       guard found != ["sock"] || !isSocketBeingCreated else { return nil }
       entry.remove()
       return entry
     }.sorted { $0.name < $1.name }
   }
 
-  /// Returns the path of the socket on which a process offers its cables to Wireshark.
+  /// Returns the path of the socket through which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes with a capture socket in this directory, which may include killed processes.
+  /// The processes that have a capture socket in this directory. Some of these processes may have been killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

@@ -36,7 +36,7 @@ struct LocalMedium: Medium {
   }
 }
 
-/// Watches the cards in a local directory and claims cables. Only one host at a time can use an accessory; other hosts
+/// Watches the cards in a local directory and claims cables. Only one host at a time can use an accessory. Other hosts
 /// wait until that host releases its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
@@ -85,7 +85,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have just been unplugged; if so, the watcher will report the unplug.
+        // The accessory may have been unplugged a moment ago, in which case the watcher will report that.
         claim.release()
         completion(.failure(error.at(address)))
       }

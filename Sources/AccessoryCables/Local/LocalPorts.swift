@@ -3,7 +3,7 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The local directory, for the accessories that this process simulates.
+/// Creates ports in a local directory for the accessories that this process simulates.
 ///
 /// ```swift
 /// let local = try LocalPorts(LocalDirectory.standard(), on: loop)
@@ -26,8 +26,8 @@ public final class LocalPorts {
 
 /// A port in the local directory. Each attachment has a new name, shared by its socket, lock file and card.
 ///
-/// The socket is created first and the card last; the files are removed in reverse order, so that a host that reads a
-/// card always finds the socket.
+/// The socket is created first and the card last, and the files are removed in reverse order. A host that reads a card
+/// therefore always finds the socket.
 final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
@@ -95,7 +95,7 @@ final class LocalPort: Port {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        // Names in a local directory are never reused, so there is no existing socket to replace.
+        // Names in a local directory are never reused, so no existing socket needs to be replaced.
         var options = TransportOptions()
         options.locksUnixPath = false
         let listener = try directory.creatingSocket {

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. The watcher reads cards without
-/// claiming cables.
+/// Reports when accessories are plugged in or unplugged in a local directory. The watcher reads cards without claiming
+/// cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
 /// dies without unplugging its accessories, the watcher notices immediately and removes the stale files.
@@ -21,15 +21,16 @@ public final class LocalWatcher {
   private var state = State.idle
 
   private var attached: [String: FoundAccessory] = [:]
-  /// Names whose cards disappeared before they could be read.
+  /// The names of cards that disappeared before they could be read.
   private var missed: Set<String> = []
-  /// Each accessory's most recent card, by the part of the name that all its attachments share.
+  /// The most recent card of each accessory. The key is the part of the name that all attachments of the accessory
+  /// share.
   private var recentCards = RecentCards<FoundAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
     case idle
-    /// The local directory does not exist, so a directory above it is watched.
+    /// The local directory does not exist, so the watch covers a directory above it.
     case waiting
     case watching
   }
@@ -68,13 +69,13 @@ public final class LocalWatcher {
 
   // MARK: The directory
 
-  /// Watches the local directory or, until that directory exists, the nearest existing one above it.
+  /// Watches the local directory or, if it does not exist yet, the nearest existing directory above it.
   private func settle() throws {
     while let watch {
       if try directory.check() {
         state = .watching
-        // The watch starts before the directory is read. An accessory that arrives in between is seen twice; the second
-        // time is ignored.
+        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and the
+        // second sighting is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -114,7 +115,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       onEvent(.warning("\(error)"))
-      // A directory that replaces this one will be checked, too.
+      // If another directory replaces this one, that directory will be checked, too.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
     }
@@ -140,7 +141,8 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared since then are not reported.
+  /// Handles an overflow of the kernel's queue. Accessories that have appeared and disappeared since the overflow are
+  /// not reported.
   private func lookAgain() {
     onEvent(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
@@ -204,7 +206,7 @@ extension Collection<FoundAccessory> {
 }
 
 extension LocalDirectory {
-  /// Removes stale files, then lists the accessories that are currently plugged in, in order of arrival, and the
+  /// Removes stale files and then lists the accessories that are plugged in, in order of arrival. Also lists the
   /// problems of unusable cards.
   ///
   /// - Throws: An error if the local directory cannot be trusted. A directory that does not exist counts as empty.
@@ -225,10 +227,10 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when a process that owns a card in a local directory ends. The kernel normally reports the end immediately;
-/// on old kernels, and for processes that are not visible to this one, the watch checks once a second.
+/// Notices when a process that owns a card in a local directory exits. The kernel normally reports this immediately. On
+/// old kernels, and for processes that this process cannot see, the watch checks once a second.
 final class OwnerWatch {
-  /// How often to check processes whose end the kernel does not report.
+  /// How often to check processes for which the kernel cannot report the exit.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -278,10 +280,11 @@ final class OwnerWatch {
   }
 }
 
-/// The last known card of each recent accessory, used when an accessory reappears too briefly for its card to be read.
+/// The last known card of each recent accessory. The card is used when an accessory reappears too briefly for its card
+/// to be read.
 ///
-/// To limit memory, cards are kept in two halves; when the newer half is full, it replaces the older one. The halves
-/// together contain the cards of at least the last `room` accessories and at most twice as many.
+/// To limit memory, the cards are kept in two halves. When the newer half is full, it replaces the older half.
+/// Together, the halves hold the cards of at least the last `room` accessories, and of at most twice as many.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
@@ -294,6 +297,6 @@ struct RecentCards<Accessory> {
     newer[name] = accessory
   }
 
-  /// The state that was last stored for this accessory; nil if it is unknown.
+  /// The state that was last stored for this accessory, or nil if none was stored.
   subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

@@ -2,20 +2,21 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Runs `body`, which creates a socket in this directory, while a mark on the directory is set.
+  /// Sets a mark on this directory, runs `body`, which creates a socket in the directory, and then removes the mark.
   ///
-  /// A socket's file exists for a moment before the socket accepts connections. The mark, which the kernel removes when
-  /// the process ends, keeps ``sweep()`` from removing the file in that moment.
+  /// A socket's file exists for a moment before the socket accepts connections. While the mark is set, ``sweep()`` does
+  /// not remove the file. The kernel removes the mark if the process ends.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // On a file system without locks, the mark cannot be set; sweeps then leave sockets without a card alone.
+    // On a file system without locks, the mark cannot be set. Sweeps of such a directory leave sockets without a card
+    // alone.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }
 
-  /// Whether any process is creating a socket in this directory; true if this cannot be determined.
+  /// Whether a process is creating a socket in this directory. The value is true if this cannot be determined.
   var isSocketBeingCreated: Bool {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return true }
@@ -24,8 +25,8 @@ extension LocalDirectory {
     return fcntl(folder, Self.conflictWithOpenFile, &conflict) != 0 || conflict.l_type != Int16(F_UNLCK)
   }
 
-  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`. These locks belong to an open file rather than to the process, so that
-  /// two simulators in one process do not share a mark.
+  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`. Such a lock belongs to an open file rather than to a process, so two
+  /// simulators in one process do not share a mark.
   private static let conflictWithOpenFile: Int32 = 36
   private static let lockOfOpenFile: Int32 = 37
 }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// The observers of one owner's cables, such as captures and transcripts. Observers can be added and removed while the
-/// cables are in use.
+/// The observers, such as captures and transcripts, of all cables that belong to one owner. Observers can be added and
+/// removed while the cables are in use.
 ///
-/// A new observer sees all later cables, and the current cables from their next byte.
+/// A new observer sees all future cables. On cables that are already in use, it sees all further bytes.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -24,7 +24,8 @@ public final class CableTaps {
   /// Creates a set without observers.
   public init() {}
 
-  /// Adds an observer for every current and future channel, until ``remove(_:)`` is called with the same key.
+  /// Adds an observer for every current and future channel. The observer stays until ``remove(_:)`` is called with the
+  /// same key.
   public func add(_ key: Int, _ make: @escaping Maker) {
     makers.append((key, make))
     for entry in channels { entry.object?.add(key, make) }
@@ -43,7 +44,7 @@ public final class CableTaps {
       strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
   }
 
-  /// Returns the cable with observers at this end.
+  /// Returns the cable with the observers attached to this end.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount

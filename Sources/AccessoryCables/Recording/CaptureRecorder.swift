@@ -1,17 +1,18 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng: every byte in both directions with its time, and events as comments. Each cable and each
-/// native channel is an interface in the file; events have a separate interface.
+/// Records cables as pcapng. The file contains every byte in both directions, with its time, and each event as a
+/// comment. Each cable and each native channel is a separate interface in the file, and events have an interface of
+/// their own.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
 /// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
-/// Each call to `write` passes complete blocks, so that the file is readable at any time.
+/// Each call to `write` passes complete blocks, so the file is readable at any time.
 public final class CaptureRecorder {
-  /// Pauses the cables while bytes arrive faster than the file can be written.
+  /// Pauses the cables while bytes arrive faster than they can be written to the file.
   public let gate: CableGate
   /// Creates an additional observer, such as a trace, for each recorded channel.
   public var companion: Companion?
@@ -20,15 +21,16 @@ public final class CaptureRecorder {
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
 
-  /// Creates an observer for a channel of a cable; `side` is the protocol of a native channel, or nil.
+  /// Creates an observer for a channel of a cable. `side` is the protocol of a native channel, or nil for the main
+  /// channel.
   public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
   /// Starts a capture file.
   ///
   /// - Parameters:
-  ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
+  ///   - epoch: the loop's origin in nanoseconds since 1970, or 0 for virtual time.
   ///   - comment: a description of the recording, stored in the file.
-  ///   - gate: pauses the cables while bytes arrive faster than the file can be written.
+  ///   - gate: pauses the cables while bytes arrive faster than they can be written to the file.
   ///   - write: receives complete blocks.
   public init(
     program: String, epoch: Int64 = 0, comment: String = "", gate: CableGate = CableGate(),
@@ -46,12 +48,12 @@ public final class CaptureRecorder {
 
   /// Creates an observer for one channel of a cable. The channel becomes an interface in the file.
   ///
-  /// - Parameter side: the protocol of a native channel; nil for the main channel.
+  /// - Parameter side: the protocol of a native channel, or nil for the main channel.
   public func witness(named name: String, description: String, side: String?) -> any CableWitness {
     RecordedChannel(self, name, description, side: side)
   }
 
-  /// Records that a fault at this end affected a packet on the newest cable with this name.
+  /// Records that a fault at this end affected a packet. The packet was on the newest cable with this name.
   public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
     let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
     channel?.companion?.struck(
@@ -114,7 +116,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Returns a version of the cable that is recorded at this end. Each of its channels becomes a separate interface.
+  /// Returns the cable with a recorder attached to this end. Each of its channels becomes a separate interface.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

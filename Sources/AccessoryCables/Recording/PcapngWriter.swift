@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Writes pcapng block by block. Every call returns complete blocks, so that the file is always readable.
+/// Writes pcapng block by block. Every call returns complete blocks, so the file is always readable.
 ///
 /// ```swift
 /// var writer = PcapngWriter(program: "easim 0.1.0")
@@ -10,14 +10,14 @@ import AccessoryCore
 /// write(writer.packet(bytes, on: cable, at: nanoseconds, from: .accessory))
 /// ```
 ///
-/// Times are in nanoseconds. Directions are from the device's point of view: bytes that the accessory sends are marked
-/// as received.
+/// Times are in nanoseconds. Directions are given from the device's point of view, so bytes that the accessory sends
+/// are marked as received.
 public struct PcapngWriter: Sendable {
   private let program: String
   /// The number of the interface that the next call to ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
-  /// Creates a writer for one file; the file names `program` as the application that wrote it.
+  /// Creates a writer for one file. The file names `program` as the application that created it.
   public init(program: String) {
     self.program = program
   }
@@ -28,7 +28,7 @@ public struct PcapngWriter: Sendable {
       Self.put(0x1A2B_3C4D, 4, &body)
       Self.put(1, 2, &body)
       Self.put(0, 2, &body)
-      // The length of the section is unknown.
+      // The value -1 means that the length of the section is unknown.
       Self.put(.max, 8, &body)
       for comment in comments { Self.option(1, comment.utf8, &body) }
       Self.option(4, program.utf8, &body)
@@ -45,7 +45,7 @@ public struct PcapngWriter: Sendable {
       Self.put(0, 4, &body)
       Self.option(2, name.utf8, &body)
       if !description.isEmpty { Self.option(3, description.utf8, &body) }
-      // The time resolution: 10 to the power of -9 seconds.
+      // The time resolution is 10 to the power of -9 seconds.
       Self.option(9, [9], &body)
       Self.put(0, 4, &body)
     }

@@ -7,31 +7,33 @@ import AccessoryFormats
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
 /// ```
 ///
-/// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
-/// chunk, the rest stays in the preceding fault, which then accepts nothing itself, and so on back to the sender. A
-/// lane therefore never holds more bytes than its faults may hold.
+/// A chunk that no fault changes passes through the lane without being copied. If a fault or the sink accepts only part
+/// of a chunk, the preceding fault keeps the rest and accepts nothing until the rest is accepted. This continues back
+/// to the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
 final class FaultLane {
   let direction: Fault.Direction
-  // Exclusivity is not checked, because every chunk causes several accesses. No outside code runs while one of these
-  // properties is being changed: the sink gets bytes that were moved out of the properties.
+  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. No
+  // outside code runs while one of these properties is being changed, because the sink receives bytes that have already
+  // been moved out of them.
   @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet; a channel cannot refuse received bytes.
+  /// Received bytes for which the faults have no room yet. They are kept because a channel cannot refuse received
+  /// bytes.
   @exclusivity(unchecked) private var entry = ChunkQueue()
-  /// Accepts bytes, starting with the first, and returns the number accepted. The owner sets this closure once.
+  /// Accepts bytes from the start of the buffer, and returns how many it accepted. The owner sets this closure once.
   @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }
   @exclusivity(unchecked) private var isFinishing = false
   @exclusivity(unchecked) private var finished = 0
   @exclusivity(unchecked) private var isDiscarded = false
-  /// Whether the sink accepted only part of a chunk and has not reported room since then.
+  /// Whether the sink accepted only part of a chunk and has not yet reported that it has room again.
   @exclusivity(unchecked) private var isSinkFull = false
-  /// The index of the fault that cut the channel, and the reason; nil if the channel has not been cut.
+  /// The index of the fault that cut the channel and the reason, or nil if the channel has not been cut.
   @exclusivity(unchecked) private(set) var cut: (place: Int, why: String)?
-  /// Whether, since the owner last checked, a deadline may have moved or bytes may have been left over.
+  /// Whether a deadline may have moved or bytes may have been left over since the owner last checked.
   @exclusivity(unchecked) private var isTouched = false
 
-  /// Whether to keep the packets that faults act on for ``takeStruck()``.
+  /// Whether to keep the packets that faults act on, so that ``takeStruck()`` can return them.
   private let keepsStruck: Bool
 
   /// Creates a lane with the faults for this direction, each with its own random number generator.
@@ -96,9 +98,9 @@ final class FaultLane {
 
   // MARK: Changing the faults
 
-  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault affects no
-  /// further bytes, but stays in the lane until it has passed on the bytes that it holds, at its usual speed. New
-  /// faults measure their times from this call.
+  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault does not
+  /// affect any more bytes, but it stays in the lane until it has passed on the bytes that it holds, at its usual
+  /// speed. Times of new faults are measured from this call.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -135,7 +137,7 @@ final class FaultLane {
     isSinkFull = false
   }
 
-  /// Accepts as many bytes as fit, and returns their number.
+  /// Accepts as many bytes as fit, and returns how many it accepted.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -147,7 +149,7 @@ final class FaultLane {
     return taken
   }
 
-  /// Accepts all bytes, and queues those for which there is no room.
+  /// Accepts all bytes, and queues the bytes for which there is no room.
   func takeAll(_ bytes: RawSpan, now: Instant) {
     let taken = take(bytes, now: now)
     if taken < bytes.byteCount, !isDiscarded {
@@ -202,11 +204,11 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does everything that is due and passes on as many bytes as possible.
+  /// Does everything that is due, and passes on as many bytes as possible.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // Starts with the last fault, so that earlier faults can use the room that later ones make.
+    // The loop starts with the last fault so that earlier faults can use the room that later faults free.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -226,7 +228,7 @@ final class FaultLane {
     advance(now: now)
   }
 
-  /// Finishes the faults in order, each after the preceding ones have drained.
+  /// Finishes the faults in order, each one after the faults before it have drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)

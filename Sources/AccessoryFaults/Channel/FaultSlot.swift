@@ -1,17 +1,18 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output not yet accepted, and the time window in which the fault acts.
+/// One fault in a lane: its stage, the output that has not been accepted yet, and the time window in which the fault
+/// acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window, a stage is called only if it still holds bytes that later bytes must not overtake. If the stage
-/// will pass on the held bytes without further input, later bytes wait in the slot. Otherwise, a stage on a busy line
-/// would always hold bytes, and its window would never close.
+/// Outside its window, a stage is called only if it still holds bytes, because later bytes must not overtake them. If
+/// the stage will pass on the held bytes without further input, later bytes wait in the slot. If they went to the stage
+/// instead, a stage on a busy line would always hold bytes, and its window would never close.
 ///
-/// A slot is a class because it is large and used several times for every chunk. Only the slot's lane uses the slot.
+/// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
@@ -20,17 +21,18 @@ final class FaultSlot {
   }
 
   let fault: Fault
-  // Exclusivity is not checked, because every chunk causes several accesses. A stage gets the step as an argument and
-  // calls nothing else; the lane moves the output out of the step before passing it on.
+  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. A stage
+  // receives the step as an argument and calls no other code. The lane moves the output out of the step before it
+  // passes the output on.
   @exclusivity(unchecked) var step: FaultStep
   @exclusivity(unchecked) private var stage: any FaultStage
   @exclusivity(unchecked) private var window = Window.closed
   @exclusivity(unchecked) private var isOpen = false
   @exclusivity(unchecked) private(set) var isEnded = false
-  /// How many bytes the stage held after its last call, cached because asking the stage for every chunk would dominate
-  /// the cost of an idle fault.
+  /// How many bytes the stage held after its last call. The number is cached because asking the stage for every chunk
+  /// would dominate the cost of an idle fault.
   @exclusivity(unchecked) private var inStage = 0
-  /// Bytes that arrived after the window closed, waiting for those that the stage still holds.
+  /// Bytes that arrived after the window closed and are waiting for the bytes that the stage still holds.
   @exclusivity(unchecked) private var waiting = ChunkQueue()
   private static let mostWaiting = 65_536
 
@@ -40,7 +42,7 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether the fault affects no bytes at present: its window is closed, and it holds no bytes.
+  /// Whether the fault is currently inactive: its window is closed, and it holds no bytes.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Whether the fault has output that has not been accepted yet. A blocked fault accepts nothing and does nothing.
@@ -57,7 +59,7 @@ final class FaultSlot {
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
-  /// Whether the window is closed, but the stage still holds bytes that it passes on when they are due.
+  /// Whether the window is closed but the stage still holds bytes, which it will pass on when they are due.
   private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !waiting.isEmpty) }
 
   private var isAsked: Bool { isOpen || inStage > 0 }
@@ -108,8 +110,8 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early. The fault still passes on the bytes that it holds, at its usual speed, but affects no
-  /// others.
+  /// Ends the fault early. The fault still passes on the bytes that it holds, at its usual speed, but does not affect
+  /// any more bytes.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen

@@ -1,34 +1,36 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine that receives chunks and times and returns bytes to pass on.
+/// One fault in one direction. A stage is a pure state machine that receives chunks and times and returns the bytes to
+/// pass on.
 ///
 /// A stage has no timer and no channel. The lane passes a chunk to a stage only after all of the stage's earlier output
-/// has been accepted. The lane also calls the stage at its deadline, and when its window opens and closes.
+/// has been accepted. The lane also calls the stage when its deadline expires, and when its window opens or closes.
 ///
-/// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; a stage holds at most
-/// its capacity plus one chunk, and passes on bytes in the order in which they should arrive at the other end.
+/// Invariants: A stage always accepts a chunk as a whole. `room` limits the size of the next chunk. A stage holds at
+/// most its capacity plus one chunk. It passes on bytes in the order in which they should arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage must still pass on before the stream can end.
+  /// The number of held bytes that the stage must pass on before the stream can end.
   var held: Int { get }
 
-  /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.
+  /// The maximum number of bytes that the stage can accept at the moment. If the number is 0, the sender waits.
   var room: Int { get }
 
   var deadline: Instant? { get }
 
-  /// Opens the window when the channel starts or when the time `after` has passed.
+  /// Opens the window, either when the channel starts or when the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// Closes the window. Held bytes may be passed on later, when they are due. A stage that holds no bytes gets no more
-  /// chunks.
+  /// Closes the window. The stage may keep the bytes that it holds and pass them on when they are due. A stage that
+  /// holds no bytes gets no more chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// Ends the stream after the last chunk. The stage passes on bytes that were only waiting for more bytes.
+  /// Ends the stream after the last chunk. The stage passes on any bytes that it held only because more bytes might
+  /// have followed.
   mutating func finish(_ step: inout FaultStep)
 }
 
@@ -45,26 +47,26 @@ extension FaultStage {
 enum FaultPassage {
   /// The lane must pass on the chunk unchanged; the stage neither copied nor holds any of it.
   case whole
-  /// All bytes that the stage does not hold are in its output.
+  /// The stage's output contains all bytes that the stage does not hold.
   case changed
 }
 
 /// The inputs and outputs of one call to a stage: the time, random numbers, and results.
 struct FaultStep {
-  /// The maximum size of a chunk, which bounds the stage's output.
+  /// The maximum size of a chunk, which limits the size of the stage's output.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
   var random: SeededRandom
-  /// Bytes that were passed on but have not been accepted yet.
+  /// Bytes that have been passed on but not accepted yet.
   var output = ChunkQueue()
   private(set) var count = FaultCount()
   private(set) var news: [String] = []
   /// Whether to record packets in ``struck``.
   var keepsStruck = false
-  /// The packets that the fault acted on, in their original form.
+  /// The packets that the fault acted on, as they were before it acted.
   private(set) var struck: [[UInt8]] = []
-  /// Why the channel must be cut; nil if the channel stays connected.
+  /// Why the channel must be cut, or nil if it stays connected.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
@@ -106,7 +108,7 @@ struct FaultStep {
 
 /// How many times a fault took effect, and how many bytes it affected.
 public struct FaultCount: Equatable, Sendable {
-  /// The number of effects: packets lost, chunks split, chunks delayed, cuts.
+  /// The number of effects, such as lost packets, split chunks, delayed chunks and cuts.
   public var hits = 0
   /// How many bytes the fault affected.
   public var bytes = 0
@@ -121,11 +123,11 @@ public struct FaultCount: Equatable, Sendable {
   }
 }
 
-/// Chunks of bytes in order, each with the time at which it becomes due.
+/// Chunks of bytes, in order, each with the time when it is due.
 ///
-/// A queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. Chunks are
-/// never joined, and are split only when part of a chunk is taken. Buffers are reused, so that a queue in a steady
-/// state allocates nothing.
+/// A queue holds the bytes that a fault holds back or that the next fault has not accepted yet. Chunks are never
+/// joined. A chunk is split only when part of it is taken. Buffers are reused, so a queue in a steady state does not
+/// allocate memory.
 struct ChunkQueue {
   private struct Entry {
     var count: Int
@@ -149,9 +151,9 @@ struct ChunkQueue {
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk that is due at `now`; `body` returns how many of the chunk's bytes it accepted. If
-  /// `body` accepts only part of a chunk, the rest stays at the front and the call ends. `body` must not use this
-  /// queue.
+  /// Calls `body` with each chunk that is due at `now`. `body` returns how many bytes of the chunk it accepted. If
+  /// `body` accepts only part of a chunk, the rest of the chunk stays at the front and the call ends. `body` must not
+  /// use this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

@@ -5,8 +5,8 @@ import AccessoryFormats
 
 /// A stage that holds chunks until they are due.
 ///
-/// A full stage accepts more bytes only after half of the held bytes have been passed on, so that a waiting sender gets
-/// a useful amount of room at once.
+/// A full stage accepts more bytes only after it has passed on half of the held bytes, so a waiting sender gets a
+/// useful amount of room at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
@@ -21,18 +21,18 @@ extension HoldingStage {
 }
 
 extension Field {
-  /// How many bytes a fault may hold before the sender has to wait.
+  /// How many bytes a fault may hold before it makes the sender wait.
   static func capacity(_ path: Property<Root, Int>) -> Field {
     Field("capacity", path, .integer(1...16_777_216), "how many bytes can be queued before the sender must wait")
   }
 }
 
 extension Fault {
-  /// Delays every byte; bytes keep their order.
+  /// Delays every byte. The bytes stay in order.
   public struct Latency: FaultKind {
-    /// The delay of every byte.
+    /// The delay for every byte.
     public var delay: Duration
-    /// The maximum random addition to the delay.
+    /// The maximum random time that is added to the delay.
     public var jitter: Duration
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
@@ -69,8 +69,8 @@ extension Fault {
     }
   }
 
-  /// A limited rate in bytes per second. External Accessory over Bluetooth achieves about 7,500 bytes per second, far
-  /// less than the radio can carry.
+  /// A limit on the rate in bytes per second. External Accessory over Bluetooth achieves about 7,500 bytes per second,
+  /// far less than the radio can carry.
   public struct Rate: FaultKind {
     /// The rate in bytes per second.
     public var bytes: Int
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk is passed on in pieces that take about ten milliseconds each, each piece when its last byte is due.
-    /// Times are computed from the rate, so that late timers do not slow down the line.
+    /// A chunk is passed on in pieces. Each piece takes about ten milliseconds and is passed on when its last byte is
+    /// due. Due times are computed from the rate, so timers that fire late do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -111,10 +111,9 @@ extension Fault {
     }
   }
 
-  /// Single writes of more than about 2 KB become many times slower, while smaller writes stay fast (field failure
-  /// W10).
+  /// Single writes of more than about 2 KB become many times slower, but smaller writes stay fast (field failure W10).
   public struct Collapse: FaultKind {
-    /// The largest write that is still fast, in bytes.
+    /// The size in bytes of the largest write that is still fast.
     public var above = 2_048
     /// The rate of larger writes in bytes per second.
     public var rate = 2_000
@@ -192,7 +191,7 @@ extension Fault {
     }
   }
 
-  /// Reads small amounts at intervals, so that all buffers before the reader fill up.
+  /// Reads small amounts at intervals, so all buffers before the reader fill up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512

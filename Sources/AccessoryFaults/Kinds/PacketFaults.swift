@@ -42,12 +42,12 @@ extension Fault {
     }
   }
 
-  /// Inserts random bytes before packets, as on a serial line with a bad contact. Receivers must find the packet that
-  /// follows.
+  /// Inserts random bytes before packets, as on a serial line with a bad contact. Receivers must still find the packet
+  /// that follows the random bytes.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many bytes precede each packet.
+    /// How many random bytes precede each packet.
     public var bytes = 8
 
     /// Creates the fault with its default parameters.
@@ -65,8 +65,8 @@ extension Fault {
     }
   }
 
-  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum, which makes
-  /// the flip undetectable on the link.
+  /// Flips one bit of a packet. The checksum reveals the flipped bit unless `sum=right` corrects the checksum, in which
+  /// case the link cannot detect the change.
   public struct Corrupt: FaultKind, PacketFault {
     /// The part of a packet in which a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// Returns the position of the byte to change; nil if there is none. Checksums to be corrected, and the first
-    /// bytes, which mark a packet, are excluded.
+    /// Returns the position of the byte to change, or nil if there is none. If checksums will be corrected, excludes
+    /// them and the leading bytes that mark a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -123,13 +123,13 @@ extension Fault {
     }
   }
 
-  /// Lets later packets overtake some packets.
+  /// Delays some packets so that later packets overtake them.
   public struct Reorder: FaultKind {
     /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many packets overtake each affected packet.
     public var by = 1
-    /// The maximum time to hold a packet until others have overtaken it.
+    /// The maximum time to hold a packet while it waits to be overtaken.
     public var wait = Duration.milliseconds(50)
 
     /// Creates the fault with its default parameters.
@@ -173,7 +173,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet released by the time limit was not overtaken and does not count as affected.
+        // A packet that is released by the time limit was not overtaken, so it does not count as affected.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

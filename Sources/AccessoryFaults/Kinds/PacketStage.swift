@@ -9,7 +9,7 @@ protocol PacketFault {
   /// The number of bytes in packets that the fault holds back and will still pass on.
   var held: Int { get }
 
-  /// Whether the fault must see every packet, affected or not.
+  /// Whether the fault must see every packet, even if the packet is not affected.
   var watchesAll: Bool { get }
 
   /// When to call ``release(all:_:)`` even if no packet arrives.
@@ -33,9 +33,11 @@ extension FaultKind where Self: PacketFault {
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 
-/// The stage for packet faults, which finds the packets, selects some of them at random, and passes these to the fault.
+/// The stage for packet faults. It finds the packets, selects some of them at random, and passes the selected packets
+/// to the fault.
 ///
-/// The fault is an existential, because unspecialized generic code would look up type metadata for each packet.
+/// The fault is stored as an existential, because unspecialized generic code would look up type metadata for each
+/// packet.
 struct PacketStage: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection
@@ -93,7 +95,7 @@ struct PacketSelection {
   }
 }
 
-/// Which packets a fault affects: their kind, their share, and how many in a row.
+/// Which packets a fault affects: the kind of packet, the share of packets, and how many packets in a row.
 public struct StruckPackets: Equatable, Sendable {
   /// The share of packets that are affected.
   public var chance = Chance.percent(1)
@@ -133,12 +135,12 @@ public enum PacketKind: String, CaseIterable, Sendable {
   }
 }
 
-/// Finds the packets in a stream for packet faults, and holds back bytes that may be the beginning of a packet.
+/// Finds the packets in a stream for packet faults. Bytes that may be the beginning of a packet are held back.
 ///
-/// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
-/// only the packets that it affects.
+/// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so a fault changes only
+/// the packets that it affects.
 struct PacketCutter {
-  /// Wraps the scanner in an object, because a stage must be copyable and the scanner is not.
+  /// Wraps the scanner in an object, because a stage must be copyable and a scanner is not.
   private final class Box {
     var scanner = PacketScanner()
   }
@@ -155,12 +157,13 @@ struct PacketCutter {
   /// The number of bytes held back because they may be the beginning of a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` where a packet ends. Do not mix calls to this method and to ``cut``.
+  /// Calls `body` with each position in `bytes` at which a packet ends. Do not use both this method and ``cut`` on one
+  /// scanner.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0
     while let piece = box.scanner.next(in: bytes, at: &offset) {
-      // A packet that began in an earlier chunk may end in this one.
+      // A packet that began in an earlier chunk may end in this chunk.
       if Self.size(of: piece) != nil { body(offset) }
     }
   }
@@ -181,7 +184,7 @@ struct PacketCutter {
     return search(all.span.bytes, fresh: bytes, &selection, &step)
   }
 
-  /// `fresh` is the last part of `all`, which the scanner has not seen yet.
+  /// `fresh` is the end of `all` that the scanner has not seen yet.
   private mutating func search(
     _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection, _ step: inout FaultStep
   ) -> FaultPassage {

@@ -5,7 +5,7 @@ import IAP2
 // These faults move the boundaries of chunks, end the stream, or add bytes at the beginning.
 
 extension Fault {
-  /// Splits chunks at random positions, to break readers that assume one message per read.
+  /// Splits chunks at random positions to break readers that assume that each read returns one message.
   public struct Split: FaultKind {
     /// The maximum size of a piece in bytes.
     public var size = 7
@@ -48,7 +48,7 @@ extension Fault {
     }
   }
 
-  /// Joins chunks, so that separately sent chunks arrive as one.
+  /// Joins chunks so that chunks that were sent separately arrive as one.
   public struct Glue: FaultKind {
     /// The number of bytes to collect before they are delivered.
     public var size = 4_096
@@ -99,14 +99,15 @@ extension Fault {
     }
   }
 
-  /// Unplugs the cable immediately, or after a number of bytes or packets in one direction since the fault began.
+  /// Unplugs the cable, either immediately or after a number of bytes or packets have passed in one direction since the
+  /// fault began.
   public struct Cut: FaultKind {
-    /// The number of bytes in one direction after which the cable is cut; 0 means no limit.
+    /// The number of bytes in one direction after which the cable is cut. 0 means that there is no limit.
     public var bytes: Int
-    /// The number of packets in one direction after which the cable is cut; 0 means no limit.
+    /// The number of packets in one direction after which the cable is cut. 0 means that there is no limit.
     public var packets: Int
 
-    /// Creates a cut after a number of bytes or packets or, if neither is given, an immediate cut.
+    /// Creates a fault that cuts the cable after a number of bytes or packets, or immediately if neither is given.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record(
@@ -147,7 +148,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Returns the position in this chunk where the last allowed packet ends; nil if more packets may pass.
+      /// Returns the position in this chunk at which the last allowed packet ends, or nil if more packets may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -168,7 +169,7 @@ extension Fault {
     }
   }
 
-  /// Accepts but does not deliver the bytes of one direction, while the other direction works. Only a timeout can
+  /// Accepts the bytes of one direction but does not deliver them. The other direction still works. Only a timeout can
   /// detect this fault.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
@@ -193,7 +194,8 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes from an earlier session, which precede the next handshake (field failure W17).
+  /// The endpoint still holds bytes from an earlier session, which arrive before the next handshake (field failure
+  /// W17).
   public struct Stale: FaultKind {
     /// What the stale bytes consist of.
     public enum Kind: String, CaseIterable, Sendable {
@@ -204,7 +206,7 @@ extension Fault {
 
     /// What the stale bytes consist of.
     public var kind = Kind.tail
-    /// The number of stale bytes; packets are not truncated to reach it exactly.
+    /// The number of stale bytes. Packets are not truncated, so the actual number may be larger or smaller.
     public var bytes = 64
 
     /// Creates the fault with its default parameters.

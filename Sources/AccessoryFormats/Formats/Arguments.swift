@@ -1,11 +1,11 @@
-/// An object whose values are read into a tuple, for objects that need no dedicated type.
+/// Reads the values of an object into a tuple. Used for objects that do not need a type of their own.
 ///
 /// ```swift
 /// Arguments("knock", Argument("door", .text, "the door", from: "", isRequired: true), Argument("times", …, from: 3))
 /// ```
 package struct Arguments<each Value: Equatable & Sendable>: Sendable {
   package let shape: RecordShape
-  /// Reads an object; the error contains all its problems.
+  /// Reads an object, or throws an error that lists all problems in the object.
   package let read: @Sendable (JSON5Value) throws(SourceProblems) -> (repeat each Value)
 
   package init(_ name: String, _ parameter: repeat Argument<each Value>) {

@@ -4,8 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// The format of a string whose rules also appear in the schema. Reading does not check the rules; each record must
-  /// check them in ``Record/checked(_:)``.
+  /// The format of a string whose rules also appear in the schema. The rules are not checked when the string is read,
+  /// so each record must check them in ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -85,7 +85,7 @@ extension Format<Duration> {
 }
 
 extension Format<Chance> {
-  /// A probability such as `'2.5%'`.
+  /// The format of a probability such as `'2.5%'`.
   public static let chance = Format(.chance) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a chance such as '2.5%'", value) }
     do { return try Chance(text) } catch {
@@ -98,7 +98,7 @@ extension Format<Chance> {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-  /// One of an enum's cases, written as its raw value.
+  /// The format of an enum in which each case is written as its raw value.
   public static var choice: Format { choice(of: Array(Value.allCases)) }
 
   /// The format of one of several cases of an enum.
@@ -123,7 +123,7 @@ extension Format {
     }
   }
 
-  /// The format of a string that `parse` converts; `expected` describes valid text.
+  /// The format of a string that `parse` converts. `expected` describes valid strings.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -139,7 +139,7 @@ extension Format {
     }
   }
 
-  /// The format of a value that may be omitted; nil is omitted when written.
+  /// The format of a value that may be omitted. When writing, nil is omitted.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -191,13 +191,14 @@ extension Format {
     }
   }
 
-  /// The format of an object with keys chosen by the user, whose order is preserved.
+  /// The format of an object whose keys the user chooses. The order of the keys is preserved.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     named(atLeast: least) { _ in format }
   }
 
-  /// Like ``named(of:atLeast:)``, but each name selects how its value is read. All names share one shape.
+  /// Like ``named(of:atLeast:)``, but the format of each value depends on its name. All values must have the same
+  /// shape, regardless of their names.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -221,7 +222,7 @@ extension Format {
   /// An object.
   public static func object(_ record: Record<Value>) -> Format { record.format }
 
-  /// The format of a value of one of several kinds, written as an object or a string.
+  /// The format of a value that has one of several kinds and is written as an object or a string.
   public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
 }
 
@@ -241,8 +242,8 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// The format of bytes; the schema requires at least `least` of them. The documentation calls the object `{ hex: … }`
-  /// by `name`.
+  /// The format of bytes; the schema requires at least `least` of them. In the documentation, `name` stands for the
+  /// object `{ hex: … }`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

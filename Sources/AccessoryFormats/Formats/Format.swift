@@ -1,12 +1,13 @@
-// Reexported because instants, hex and byte queues from WireBasics appear in this module's public interface.
+// The module is reexported because instants, hex and byte queues from WireBasics appear in this module's public
+// interface.
 @_exported import WireBasics
 
-/// Defines, in one place, how a value is written in files and on the command line.
+/// Defines in one place how a value is written in files and on the command line.
 ///
-/// A format is a value that describes a type. The rest is derived from the format: reading (all mistakes are reported
-/// at once, each with its position and the nearest valid word), writing (only what differs from the defaults), the JSON
-/// Schema, tables for the documentation, help, completion, and the text `name,key=value`. To add a format, write the
-/// type and its ``Record``, as in this example:
+/// A format is itself a value, and describes a type. Everything else is derived from the format: the reader (which
+/// reports all mistakes at once, each with its position and the nearest valid word), the writer (which writes only what
+/// differs from the defaults), the JSON Schema, the tables in the documentation, help, completion, and the text form
+/// `name,key=value`. To define a format, write the type and its ``Record``, as in this example:
 ///
 /// ```swift
 /// struct Lamp: Equatable {
@@ -29,13 +30,13 @@
 /// ```
 ///
 /// A default is specified only once, as the default value of the type's property. Rules that involve several keys are
-/// code: see ``Record/checked(_:)``. A type with several kinds, each with different keys, is an enum described by a
-/// ``OneOf``.
+/// written as code. See ``Record/checked(_:)``. A type with several kinds, each with different keys, is an enum
+/// described by a ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value; missing keys keep the settings of the given value, if any. Reports a problem and returns nil if the
-  /// value is invalid.
+  /// Reads a value. If a default is given, keys that are missing keep its settings. Reports a problem and returns nil
+  /// if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
   /// Writes a value, or returns nil if the value equals the given default.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
@@ -49,7 +50,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// Creates a format from custom code. On a mistake, `read` must report a problem and return nil.
+  /// Creates a format from custom code. If the value is wrong, `read` must report a problem and return nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value
@@ -62,7 +63,8 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word from the command line. The error describes the mistake but does not quote the word; the caller does.
+  /// Reads a word from the command line. The error describes the mistake but does not quote the word, because the
+  /// caller does that.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))
@@ -70,13 +72,13 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// Returns the value as a word for the command line; nil if the command line omits the value.
+  /// Returns the value as a word for the command line, or nil if the command line omits the value.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
-  /// Writes one value, even if it equals the default.
+  /// Writes a single value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// Converts the format to another type; every value must be convertible.
+  /// Converts the format to another type, for conversions that always succeed.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {
@@ -85,7 +87,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Converts the format to another type; `complaint` is the message for values that cannot be converted.
+  /// Converts the format to another type. `complaint` is the message for values that cannot be converted.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value
@@ -103,7 +105,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// A named value in an object.
+/// A value in an object, with its name.
 public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   /// The value's name in the object.
   public var name: String
@@ -117,11 +119,11 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// Where a value is being read: the path for messages, and the collector for problems.
+/// Where a value is being read. A place consists of the path for messages and the collector for problems.
 public struct Place {
   private let base: String
-  /// The indices below ``base``. Formatting a path takes longer than reading a number, so paths are formatted only when
-  /// shown.
+  /// The keys and indices that lead from ``base`` to the value. Formatting a path takes longer than reading a number,
+  /// so a path is formatted only when it is shown.
   private var indices: (outer: Int, inner: Int?)?
   /// Collects the problems.
   public let problems: ProblemCollector
@@ -132,7 +134,7 @@ public struct Place {
     self.problems = problems
   }
 
-  /// The value's path; empty for the whole document.
+  /// The path of the value, or an empty string for the whole document.
   public var path: String {
     guard let indices else { return base }
     return "\(base)[\(indices.outer)]" + (indices.inner.map { "[\($0)]" } ?? "")
@@ -159,12 +161,12 @@ public struct Place {
     problems.error(at: value.position, path: path, message)
   }
 
-  /// Warns that the value at this place probably does not mean what the user intended.
+  /// Warns that the value at this place is probably not what the user intended.
   public func warning(_ value: JSON5Value, _ message: String) {
     problems.add(SourceProblem(.warning, at: value.position, path: path, message))
   }
 
-  /// Reports that `what` was expected instead of the value, and returns nil.
+  /// Reports that the value should have been `what`, and returns nil.
   public func expected<Value>(_ what: String, _ value: JSON5Value) -> Value? {
     error(value, problems.isOfOneWord ? "expected \(what)" : "expected \(what), found \(value.summary)")
     return nil

@@ -1,7 +1,7 @@
 /// Tables for the documentation and for help.
 extension RecordShape {
-  /// A Markdown table with each key's allowed values, default and meaning. Nested objects have their own tables; see
-  /// ``tables(heading:elsewhere:)``.
+  /// A Markdown table that lists each key with its allowed values, default and meaning. Nested objects have their own
+  /// tables; see ``tables(heading:elsewhere:)``.
   public var table: String { table([:]) }
 
   private func table(_ elsewhere: [String: String]) -> String {
@@ -12,8 +12,9 @@ extension RecordShape {
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// Returns this object's table, followed by one table for each nested object under a heading with that object's name.
-  /// `elsewhere` contains the links for objects that other documents explain, by the object's name.
+  /// Returns a table for this object, followed by a table for each nested object. Each nested object's table has a
+  /// heading with the object's name. `elsewhere` maps the names of objects that other documents explain to links to
+  /// those documents.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)
@@ -26,7 +27,7 @@ extension RecordShape {
       .joined(separator: "\n")
   }
 
-  /// Lines for a terminal: one for each key, with its allowed values and its default.
+  /// Lines for a terminal, one for each key, with the key's allowed values and default.
   public var help: String {
     let left = fields.map { "\($0.key)=\($0.shape.placeholder)" }
     let width = left.map(\.count).max() ?? 0
@@ -42,7 +43,7 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// Returns a section for each kind: a heading, a summary, and the table of the kind's keys. `note` returns text to
+  /// Returns a section for each kind, with a heading, a summary, and a table of the kind's keys. `note` returns text to
   /// add to a section.
   public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in
@@ -53,7 +54,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds a section for each nested named shape that has no section yet.
+  /// Adds a section for each nested shape that has a name and no section yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {
@@ -75,7 +76,7 @@ extension Shape {
     }
   }
 
-  /// Returns the allowed values, in the plural for the elements of a list.
+  /// Returns the allowed values. For the elements of a list, they are in the plural.
   fileprivate func tableText(_ elsewhere: [String: String], isPlural: Bool = false) -> String {
     func noun(_ word: String) -> String { isPlural ? "\(word)s" : word }
     func link(_ text: String, _ name: String) -> String {

@@ -1,7 +1,7 @@
 extension RecordShape {
   /// Returns the JSON Schema for documents of this shape. The schema omits rules that only the reader can check, such
-  /// as rules about several keys. A document with the key `extending` extends another document and may omit required
-  /// keys.
+  /// as rules about several keys. If the schema has the key `extending`, a document with that key extends another
+  /// document and may omit required keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]
@@ -14,7 +14,7 @@ extension RecordShape {
     return definitions.document(id, members)
   }
 
-  /// Returns the JSON Schema for documents that may have any of several shapes.
+  /// Returns the JSON Schema for documents that can have any of several shapes.
   public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
     var definitions = SchemaDefinitions()
     let either = definitions.schema(of: .either(shapes.map(Shape.record)))
@@ -53,12 +53,12 @@ extension RecordShape {
   private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
 }
 
-/// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have additional keys,
-/// so that later versions can add some.
+/// A set of schemas that share their definitions within one document, like `components` in OpenRPC. Objects may have
+/// additional keys, so that later versions can add keys.
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// Creates an empty set of schemas. `documents` contains, by name, the objects that other documents describe.
+  /// Creates an empty set of schemas. `documents` contains the objects that other documents describe, by name.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -67,7 +67,7 @@ public struct SharedSchemas {
   /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The definitions, by name, that the schemas created so far refer to.
+  /// The definitions that the schemas created so far refer to, by name.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -77,9 +77,9 @@ extension Shape {
 
 private struct SchemaDefinitions {
   var place = "#/$defs/"
-  /// Whether objects may have keys that the schema does not name, such as those added by later versions.
+  /// Whether objects may have keys that the schema does not name, such as keys that a later version adds.
   var isOpen = false
-  /// The shapes, by name, to which ``Shape/document(_:)`` refers.
+  /// The shapes that ``Shape/document(_:)`` refers to, by name.
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 
@@ -91,14 +91,14 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    // Client code is generated from an open document, so the document's names must also be valid identifiers.
+    // Client code is generated from an open document, so the names in the document must also be valid identifiers.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
     // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
     { name += "Other" }
     if !all.contains(where: { $0.key == name }) {
-      // Reserves the definition's position in the list, to keep the document's order.
+      // Reserves the definition's position in the list so that the definitions stay in document order.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
@@ -106,7 +106,7 @@ private struct SchemaDefinitions {
     return .object([JSON5Member("$ref", .text(place + name))])
   }
 
-  /// Returns a name in camel case, without its article: "a stale byte" becomes "StaleByte".
+  /// Returns the name in camel case without its article: "a stale byte" becomes "StaleByte".
   private static func identifier(_ name: String) -> String {
     let words = name.split { $0 == " " || $0 == "-" }
     let all = words.count > 1 && words[0] == "a" ? words.dropFirst() : words[...]
@@ -125,7 +125,7 @@ private struct SchemaDefinitions {
       if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
       if let standard = field.standard { property.append(.init("default", standard)) }
       if case .object(let schema) = schema(of: field.shape).content { property += schema }
-      // An object's description is already in the object's definition.
+      // The object's description is already part of its definition.
       properties.append(.init(field.key, .object(property)))
     }
     members += [.init("type", .text("object")), .init("properties", .object(properties))]

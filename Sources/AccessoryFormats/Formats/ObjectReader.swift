@@ -1,8 +1,8 @@
-/// The values of one object by key, and the place used to report mistakes in the object.
+/// An object's values by key. Mistakes are reported at the object's place.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
-/// that occur twice. ``Record`` and ``OneOf`` read objects with an object reader; rules that involve several keys
-/// report problems through the same reader (``Record/checked(schema:_:)``).
+/// that occur twice. ``Record`` and ``OneOf`` use an object reader to read objects. Rules that involve several keys
+/// report problems through the same reader (see ``Record/checked(schema:_:)``).
 public struct ObjectReader {
   /// The object's place.
   public let place: Place
@@ -14,8 +14,9 @@ public struct ObjectReader {
   private let keys: [String]
   private let members: [String: JSON5Value]
 
-  /// Reads `value` as an object with these keys. If `value` is not an object, reports a problem and returns nil. `name`
-  /// is the object's name in messages. `advice` returns an explanation for an unknown key, or nil.
+  /// Reads `value` as an object that has these keys. If `value` is not an object, the initializer reports a problem and
+  /// returns nil. `name` is what messages call the object. `advice` returns an explanation for an unknown key, or nil
+  /// if there is none.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }
@@ -28,7 +29,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // All parameters in one string share the string's position in the file.
+        // All parameters in a string have the string's position in the file.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue
@@ -44,7 +45,7 @@ public struct ObjectReader {
     members = first.mapValues(\.value)
   }
 
-  /// Returns the value of a key; nil if the key is missing.
+  /// Returns the value of a key, or nil if the key is missing.
   public func value(_ key: String) -> JSON5Value? {
     precondition(keys.contains(key), "'\(key)' is not a key of '\(name)'")
     return members[key]
@@ -58,7 +59,7 @@ public struct ObjectReader {
     return false
   }
 
-  /// Adds an error about a key's value, or about the object if the key is missing.
+  /// Adds an error about the value of a key or, if the key is missing, about the object.
   public func error(_ key: String, _ message: String) { place.key(key).error(members[key] ?? tree, message) }
 
   /// Adds an error about the object.

@@ -1,8 +1,9 @@
-/// A value of one of several kinds, each with its own keys: an enum with payloads. One key holds the kind.
+/// A value that has one of several kinds, each with its own keys. In Swift, such a value is an enum with payloads. One
+/// of the keys holds the kind.
 ///
-/// In a file, such a value is an object or a string `kind,key=value,…`; on the command line it is always a string. In a
-/// string, a key may be omitted if its value is one of its named choices, and a key without a value means `true`:
-/// `session,refuse,times=1`.
+/// In a file, such a value is an object or a string `kind,key=value,…`. On the command line, it is always a string. In
+/// a string, a key may be omitted if its value is one of the key's named choices, and a key without a value means
+/// `true`: `session,refuse,times=1`.
 ///
 /// ```swift
 /// enum Light: Equatable {
@@ -18,7 +19,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// The word for the value in messages, for example "quirk".
+  /// What messages call the value, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -26,12 +27,12 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   private let isWrittenAsText: Bool
   private let shorthand: Shorthand?
 
-  /// An additional string form, besides `kind,key=value`.
+  /// An additional string form, for values that are not written as `kind,key=value`.
   public struct Shorthand: Sendable {
-    /// The regular expression that matches strings in this form, for the schema.
+    /// A regular expression, used in the schema, that matches strings in this form.
     let pattern: String
-    /// Converts a string to the members of an object; returns nil if the string has the usual form. The error for an
-    /// invalid string explains what to write instead.
+    /// Converts a string to the members of an object, or returns nil if the string has the usual form. If the string is
+    /// invalid, the error explains what to write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// Creates a shorthand.
@@ -41,12 +42,12 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Creates a format from its kinds.
+  /// Creates a format from a list of kinds.
   ///
   /// - Parameters:
   ///   - key: the key that holds the kind.
   ///   - example: a valid string, for messages.
-  ///   - isWrittenAsText: whether files use the string form where possible.
+  ///   - isWrittenAsText: whether to use the string form in files where possible.
   public init(
     _ name: String, key: String, example: String, isWrittenAsText: Bool = false, shorthand: Shorthand? = nil,
     @KindList<Root> _ kinds: () -> [Kind<Root>]
@@ -91,19 +92,21 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// Returns the value as a tree: the kind's name if all keys have default values, otherwise an object or string.
+  /// Returns the value as a tree. The tree is the name of the kind if all keys have their default values; otherwise it
+  /// is an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// Returns the value as an object: the key that contains the kind, and each key whose value differs from the default.
+  /// Returns the value as an object that contains the key for the kind and each key whose value differs from the
+  /// default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// Returns the value in the form `kind,key=value,…`, including every key whose value differs from the default.
+  /// Returns the value in the form `kind,key=value,…` with every key whose value differs from the default.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
@@ -118,7 +121,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func kind(of root: Root) -> Kind<Root> {
-    // A search by index avoids copying each kind, which would take longer than the comparison.
+    // Searching by index avoids copying each kind, which would take longer than the comparison.
     guard let index = kinds.indices.first(where: { kinds[$0].holds(root) }) else {
       preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
     }
@@ -127,8 +130,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a string from the command line; the error lists every mistake with its column. Suggestions for a misspelled
-  /// kind include the words in `others` as well as the names of the kinds.
+  /// Reads a string from the command line. The error lists every mistake with its column. If the kind is misspelled,
+  /// the error suggests words from `others` as well as names of kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
@@ -193,9 +196,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 }
 
-/// One of the kinds of a ``OneOf``.
+/// One of the kinds in a ``OneOf``.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
-  /// The kind's name, as written in the key that holds the kind.
+  /// The name of the kind, as written in the key that holds the kind.
   public let name: String
   /// A sentence that describes the kind.
   public let summary: String
@@ -211,7 +214,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   /// Creates a kind whose payload is described by a record.
   ///
   /// - Parameters:
-  ///   - shared: keys that are not part of the payload, such as those that several kinds share.
+  ///   - shared: keys that are not part of the payload, such as keys that several kinds share.
   ///   - make: wraps a payload in its enum case.
   ///   - payload: returns the payload if the value is that case, otherwise nil.
   public init<Payload>(
@@ -249,13 +252,13 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   }
 }
 
-/// Collects the kinds of a ``OneOf``.
+/// Collects the kinds for a ``OneOf``.
 @resultBuilder public enum KindList<Root: Equatable & Sendable> {
   /// One kind.
   public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
-  /// Kinds from a list.
+  /// Several kinds, given as a list.
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
-  /// Joins the lists of kinds.
+  /// Joins the kinds of all expressions into one list.
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
@@ -270,14 +273,15 @@ public struct OneOfSide: Sendable {
 }
 
 extension OneOf {
-  /// Returns the format for an object in which one of several keys holds the kind: for the kind `app.look`, the key
-  /// `app` has the value `look`. The kind's own keys and the keys of `record` are at the same level.
+  /// Returns the format of an object in which one of several keys holds the kind. For example, the kind `app.look` is
+  /// written as the key `app` with the value `look`. The keys of the kind and the keys of `record` are at the same
+  /// level.
   ///
   /// - Parameters:
   ///   - path: where the object stores the value.
   ///   - sides: the keys that can hold the kind; an object has exactly one of them.
-  ///   - complaint: returns the message for a key that a kind does not have, or nil for a message that lists the kinds
-  ///     that have the key.
+  ///   - complaint: returns the message for a key that does not belong to the kind. If it returns nil, the message
+  ///     lists the kinds that have the key.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
@@ -305,7 +309,7 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // The message uses only the first word of a name such as "step with apps", whose full form is for the
+      // For a name such as "step with apps", the message uses only the first word. The full name is for the
       // documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")

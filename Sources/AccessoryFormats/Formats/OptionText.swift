@@ -11,7 +11,7 @@ public struct OptionText: Equatable, Sendable {
   public struct Parameter: Equatable, Sendable {
     /// The text before the first `=`.
     public let name: String
-    /// The text after the first `=`; nil for a word without `=`.
+    /// The text after the first `=`, or nil if there is no `=`.
     public let value: String?
     /// The column where the name begins, counted from 1.
     public let column: Int
@@ -22,7 +22,7 @@ public struct OptionText: Equatable, Sendable {
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Splits a string into a name and parameters; every string is accepted.
+  /// Splits a string into a name and parameters. Every string is valid.
   public init(_ text: String) {
     var column = 1
     var parts: [Parameter] = []
