@@ -40,7 +40,7 @@ public struct OptionText: Equatable, Sendable {
     parameters = Array(parts.dropFirst())
   }
 
-  /// Returns the string without leading and trailing white space.
+  /// Returns the string without leading and trailing whitespace.
   public static func trimmed(_ text: some StringProtocol) -> String {
     var rest = text[...]
     while rest.first?.isWhitespace == true { rest = rest.dropFirst() }
@@ -48,7 +48,7 @@ public struct OptionText: Equatable, Sendable {
     return String(rest)
   }
 
-  /// Returns the parameters as members of an object with this shape. Words that match no key are reported.
+  /// Returns the parameters as members of an object with this shape. Reports words that match no key.
   func members(_ shape: RecordShape, _ position: SourcePosition, _ place: Place) -> [JSON5Member] {
     parameters.compactMap { part in
       let position = position.column(part.column)
@@ -85,9 +85,9 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// The reason why a string is invalid. The description is a sentence fragment that quotes the string.
+/// Why a string is invalid. The description quotes the string and is worded so that it fits into a sentence.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, with an example of a valid form.
+  /// What is wrong, with an example of a valid string.
   public let description: String
 
   /// Creates an error from its description.

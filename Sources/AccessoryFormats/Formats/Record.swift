@@ -1,10 +1,10 @@
 /// An object whose keys correspond to the properties of a type. See ``Format`` for a complete example.
 ///
-/// Each field names its property by key path; `base` holds the defaults.
+/// Each field refers to its property by key path. `base` holds the defaults.
 public struct Record<Root: Equatable & Sendable>: Sendable {
-  /// The object's name in messages, in the schema and in the documentation.
+  /// What messages, the schema and the documentation call the object.
   public let name: String
-  /// A sentence about the object for the documentation and help.
+  /// A sentence that describes the object in the documentation and in help.
   public let summary: String
   /// The defaults.
   public let base: Root
@@ -13,7 +13,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   private let rules: [JSON5Member]
   private var example: String?
 
-  /// Creates the description of an object with the keys `fields` and the defaults in `base`.
+  /// Creates the description of an object that has the keys in `fields` and the defaults in `base`.
   public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
     self.init(name, summary, base, fields(), rules: []) { _, _ in }
   }
@@ -26,8 +26,9 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// Returns this record with additional rules that involve several keys. `check` receives the value and the keys that
-  /// are present, and reports mistakes; `schema` contains the rules that a JSON Schema can express.
+  /// Returns this record with an additional check for rules that involve several keys. `check` receives the value and
+  /// the keys that are present, and reports mistakes. `schema` contains those of the rules that a JSON Schema can
+  /// express.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -36,7 +37,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// Returns this record with an example for the documentation: a string of the form `name,key=value,…`.
+  /// Returns this record with an example for the documentation. The example is a string of the form `name,key=value,…`.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
@@ -58,8 +59,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns the format for a value written either as an object or as just the value of `key`, with defaults for all
-  /// other keys. For example, a protocol is a name or an object.
+  /// Returns the format of a value that is written either as an object or as only the value of `key`. In the latter
+  /// form, all other keys have their defaults. For example, a protocol is written as a name or as an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -80,19 +81,20 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns the fields of this record for an outer type that stores this record's value in a property.
+  /// Returns this record's fields for use in the record of an outer type, which stores this record's value in a
+  /// property.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
 
-  /// Reads a complete document; the error contains all its problems.
+  /// Reads a complete document, or throws an error that lists all problems in the document.
   public func read(_ text: String, file: String) throws(SourceProblems) -> Root {
     let tree: JSON5Value
     do { tree = try JSON5.read(text, file: file) } catch { throw SourceProblems([error]) }
     return try read(tree)
   }
 
-  /// Reads a tree; the error contains all its problems.
+  /// Reads a tree, or throws an error that lists all problems in the tree.
   public func read(_ tree: JSON5Value) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let root = read(tree, onto: base, at: Place(problems))
@@ -101,30 +103,30 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object, starting from the values in `root`; returns nil if `value` is not an object or lacks a required
-  /// key. Other mistakes are reported, and the affected keys keep their defaults.
+  /// Reads an object, starting from the values in `root`. Returns nil if `value` is not an object or lacks a required
+  /// key. Any other mistake is reported, and the affected key keeps its default.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
     return fill(&root, from: object) ? root : nil
   }
 
-  /// Reads every key from `object`; returns false if a required key is missing.
+  /// Reads every key from `object`. Returns false if a required key is missing.
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // Derived values are compared only if all the keys that they may depend on could be read.
+    // Derived values are compared only if every key that they may depend on could be read.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
-  /// Returns a file's tree merged with the tree that it extends. Objects with known keys are merged key by key; all
-  /// other values are replaced as a whole. Each value keeps its position in its original file.
+  /// Returns a file's tree merged with the tree that the file extends. Objects with known keys are merged key by key.
+  /// All other values are replaced as a whole. Each value keeps its position in its original file.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
 
-  /// Returns the value as a tree, containing every key whose value differs from the default.
+  /// Returns the value as a tree that contains every key whose value differs from the default.
   public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
 
   func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
@@ -135,18 +137,18 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// The key.
   public let key: String
   let isRequired: Bool
-  /// The value's shape; nil for a key that is never valid.
+  /// The shape of the value, or nil for a key that is never valid.
   let shape: @Sendable (Root) -> FieldShape?
-  /// Reads the value into the root; returns false if the value is invalid.
+  /// Reads the value into the root. Returns false if the value is invalid.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// Sets the property of a missing key to a default that depends on other properties.
+  /// If the key is missing and its default depends on other properties, sets the property to that default.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// After all keys have been read, compares a derived key's value in the file with the value derived from the other
-  /// keys.
+  /// Called after all keys have been read. Compares the value that the file gives for a derived key with the value
+  /// derived from the other keys.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
-  /// Creates a key for a property.
+  /// Creates a key that stands for a property.
   ///
   /// - Parameters:
   ///   - isRequired: whether the key is required.
@@ -191,15 +193,15 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     confirm = { field.confirm($0[keyPath: path], $1) }
   }
 
-  /// Creates a key for a property that is itself an object.
+  /// Creates a key that stands for a property whose value is itself an object.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ record: Record<Value>, isRequired: Bool = false
   ) {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// Creates a nested object in the file whose keys are properties of the enclosing type. `name` distinguishes the
-  /// object in the documentation if other objects have the same key.
+  /// Creates a key for an object that exists only in the file. The object's keys are properties of the enclosing type.
+  /// If other objects have the same key, `name` distinguishes this object in the documentation.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
     @FieldList<Root> _ fields: () -> [Field<Root>]
@@ -225,7 +227,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns fields that reject keys of another object, which `only` names.
+  /// Returns fields that reject keys which belong to another object. `only` names that object.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -242,7 +244,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in nil }
   }
 
-  /// Creates a required key with a fixed number, such as the version of the format.
+  /// Creates a required key whose value is a fixed number, such as the version of the format.
   public init(constant key: String, _ number: Int, _ summary: String) {
     self.key = key
     isRequired = true
@@ -256,7 +258,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// Creates a derived key, which is written for human readers and ignored when the file is read.
+  /// Creates a key whose value is derived from the other keys. The value is written for human readers and ignored when
+  /// the file is read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -268,7 +271,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// Creates a derived key; a file with a different value is rejected.
+  /// Creates a key whose value is derived from the other keys. A file with a different value is rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -297,7 +300,7 @@ public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Send
 
 /// A default that depends on other properties.
 public struct Standard<Root, Value>: Sendable {
-  /// The documentation's description of the default, for example "the identity's name".
+  /// How the documentation describes the default, for example "the identity's name".
   public let text: String
   let value: @Sendable (Root) -> Value
 
@@ -328,16 +331,16 @@ extension Array {
   }
 }
 
-/// Collects the fields of a ``Record``, including lists of fields that several records share.
+/// Collects the fields of a ``Record``, including lists of fields shared by several records.
 @resultBuilder public enum FieldList<Root: Equatable & Sendable> {
   /// A single field.
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
-  /// Fields that several records share.
+  /// Fields that are shared by several records.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
   /// Fields generated by a loop.
   public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }
-  /// Fields that only some of the records have.
+  /// Fields that only some records have.
   public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }
-  /// Joins the lists of fields.
+  /// Joins the fields of all expressions into one list.
   public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
 }

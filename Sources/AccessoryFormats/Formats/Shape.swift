@@ -1,4 +1,4 @@
-/// The shape of a ``Format``'s values, used for the schema, the documentation, help and completion.
+/// The shape of the values of a ``Format``. The schema, the documentation, help and completion use the shape.
 public indirect enum Shape: Sendable {
   case text(TextShape)
   case boolean
@@ -13,19 +13,19 @@ public indirect enum Shape: Sendable {
   case constant(Int)
   case list(Shape, count: ClosedRange<Int>)
   case record(RecordShape)
-  /// An object whose keys the user chooses, with a minimum number of keys.
+  /// An object whose keys the user chooses. The object must have a minimum number of keys.
   case named(Shape, atLeast: Int)
-  /// An object that another document describes, given by name.
+  /// An object that another document describes. The object is given by its name.
   case document(String)
   case oneOf(OneOfShape)
   case either([Shape])
 }
 
-/// The rules for a string that a schema can express.
+/// The rules for a string, as far as a schema can express them.
 public struct TextShape: Equatable, Sendable {
-  /// The documentation's name for the string, for example "a protocol's name"; nil for any text.
+  /// What the documentation calls the string, for example "a protocol's name", or nil for any text.
   public var name: String?
-  /// The regular expression that the text must match.
+  /// The regular expression that the string must match.
   public var pattern: String?
   /// The minimum and maximum number of characters.
   public var length: ClosedRange<Int>
@@ -40,13 +40,14 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// The object's name.
   public let name: String
-  /// The name of the ``OneOf`` that this object is a kind of, for example "quirk"; nil for an ordinary object.
+  /// The name of the ``OneOf`` that has this object as one of its kinds, for example "quirk". Nil for an ordinary
+  /// object.
   public var owner: String?
-  /// A sentence that describes the object; may be empty.
+  /// A sentence that describes the object. The sentence may be empty.
   public let summary: String
   /// The object's keys, in the order in which a file lists them.
   public let fields: [FieldShape]
-  /// A string `name,key=value,…` that shows a typical use; nil if there is none.
+  /// A string of the form `name,key=value,…` that shows a typical use, or nil if there is none.
   public var example: String?
   let rules: [JSON5Member]
 
@@ -74,7 +75,7 @@ extension RecordShape {
   }
 }
 
-/// The shape of one key in an object.
+/// The shape of a key in an object.
 public struct FieldShape: Sendable {
   /// The key.
   public let key: String
@@ -84,7 +85,7 @@ public struct FieldShape: Sendable {
   public let shape: Shape
   /// Whether the key is required.
   public let isRequired: Bool
-  /// The default; nil if the key has none or if the default depends on other keys.
+  /// The default, or nil if the key has no default or if the default depends on other keys.
   public var standard: JSON5Value?
   /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
@@ -103,7 +104,7 @@ public struct FieldShape: Sendable {
   }
 }
 
-/// The shape of a value of one of several kinds.
+/// The shape of a value that has one of several kinds.
 public struct OneOfShape: Sendable {
   /// The value's name.
   public let name: String
@@ -111,18 +112,18 @@ public struct OneOfShape: Sendable {
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
-  /// The kinds for which the name alone is a valid string.
+  /// The kinds whose name alone is a valid string.
   let textKinds: [String]
-  /// The kinds that need keys after the name when written as text.
+  /// The kinds that need keys after the name when they are written as a string.
   let textKindsWithKeys: [String]
-  /// The regular expression for other valid strings; nil if there are none.
+  /// The regular expression for other valid strings, or nil if there are none.
   let textPattern: String?
 }
 
 // MARK: - Words
 
 extension Shape {
-  /// The words to choose from; empty if other values are allowed.
+  /// The words to choose from. Empty if other values are allowed.
   public var choices: [String] {
     switch self {
     case .words(let words): words
@@ -133,7 +134,7 @@ extension Shape {
     }
   }
 
-  /// The placeholder for the value in a line of help: `TIME`, `N`, `wire|device`.
+  /// The placeholder for the value in help texts: `TIME`, `N`, `wire|device`.
   public var placeholder: String {
     switch self {
     case .text: "TEXT"
@@ -172,7 +173,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value can be one word of a string `name,key=value`.
+  /// Whether a value can be written as one word in a string `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -181,7 +182,8 @@ extension Shape {
     }
   }
 
-  /// Converts a word to a value. A word that does not fit the shape becomes a string, which the reader then reports.
+  /// Converts a word to a value. A word that does not fit the shape becomes a string, so that the reader reports the
+  /// mistake.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:
@@ -222,7 +224,8 @@ extension String {
 // MARK: - Later versions
 
 extension Record {
-  /// Reads a tree that a later version may have written: unknown keys are ignored, in this object and in nested ones.
+  /// Reads a tree that a later version may have written. Unknown keys are ignored, both in this object and in nested
+  /// objects.
   public func readKnown(_ tree: JSON5Value) throws(SourceProblems) -> Root { try read(shape.known(in: tree)) }
 }
 

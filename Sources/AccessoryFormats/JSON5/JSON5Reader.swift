@@ -1,9 +1,10 @@
-/// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
-/// hexadecimal numbers, and everything else in JSON.
+/// Reads JSON5 as defined for ES5.1 by json5.org: all of JSON, plus comments, trailing commas, single quotes, keys
+/// without quotes, and hexadecimal numbers.
 ///
-/// easim has its own reader because error messages need the line and column of every value. The input is untrusted:
-/// size and depth are limited, memory use is proportional to the size, and invalid bytes cause an error, never a trap.
-/// The reader stops at the first syntax error; ``ObjectReader`` collects all mistakes in a well-formed file.
+/// easim has its own reader because error messages need the line and column of every value. The input is untrusted.
+/// Size and depth are limited, memory use is proportional to the size, and invalid bytes cause an error but never a
+/// trap. The reader stops at the first syntax error. If the syntax is correct, ``ObjectReader`` collects all other
+/// mistakes.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")
@@ -12,9 +13,9 @@
 public enum JSON5 {
   /// The grammar of a document.
   public enum Grammar: Equatable, Sendable {
-    /// JSON5, for handwritten files.
+    /// JSON5, for files that people write by hand.
     case json5
-    /// JSON as in RFC 8259, without duplicate keys in an object, for input from programs.
+    /// JSON as in RFC 8259, for input from programs. An object must not contain the same key twice.
     case json
   }
 
@@ -25,7 +26,7 @@ public enum JSON5 {
     /// The maximum nesting depth of lists and objects.
     public var depth: Int
 
-    /// Creates limits; the defaults far exceed the size and depth of any real profile or scenario.
+    /// Creates limits. The defaults are far larger than any real profile or scenario needs.
     public init(bytes: Int = 1 << 20, depth: Int = 64) {
       self.bytes = bytes
       self.depth = depth
@@ -47,8 +48,8 @@ public enum JSON5 {
 
   /// Reads a sequence of documents, as in JSON lines.
   ///
-  /// - Returns: the documents, and the byte ranges of all strings that are values, in order and without their quotation
-  ///   marks.
+  /// - Returns: the documents, and the byte range of each string that is a value. The ranges are in order and do not
+  ///   include quotation marks.
   public static func readAll(
     _ bytes: [UInt8], file: String, limits: Limits, as grammar: Grammar
   ) throws(SourceProblem) -> (documents: [JSON5Value], texts: [Range<Int>]) {
@@ -67,7 +68,7 @@ struct JSON5Parser {
   private var scanner: JSON5Scanner
   private let depthLimit: Int
   private var depth = 0
-  /// The ranges of strings, without their quotation marks.
+  /// The ranges of strings, not including the quotation marks.
   private var texts: [Range<Int>] = []
 
   init(scanner: JSON5Scanner, depthLimit: Int) {

@@ -30,7 +30,8 @@ extension JSON5Scanner {
     peek == UInt8(ascii: "'") ? "single quote" : "double quote"
   }
 
-  /// Reads the rest of an escape sequence after its backslash; nil for an escaped line break, which adds no character.
+  /// Reads the rest of an escape sequence after its backslash. Returns nil for an escaped line break, which adds no
+  /// character.
   private mutating func escape() throws(SourceProblem) -> Unicode.Scalar? {
     let here = self
     advance()
@@ -99,7 +100,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number, which extends to the next blank or delimiter, so that `12px` and `1-2` are errors.
+  /// Reads a number. A number extends to the next blank or delimiter, so `12px` and `1-2` are errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {
@@ -136,8 +137,8 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// A fast path for the most common numbers in large files: integers of one to eighteen digits without a superfluous
-  /// zero. Returns nil for other spellings.
+  /// A fast path for the most common numbers in large files, which are integers of one to eighteen digits without a
+  /// superfluous zero. Returns nil for numbers in any other form.
   private static func plainInteger(_ spelling: String) -> Int64? {
     let digits = spelling.utf8
     guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
@@ -149,7 +150,8 @@ extension JSON5Scanner {
     return integer
   }
 
-  /// Returns true if a JSON5 number is also valid JSON: digits on both sides of a decimal point, and no plus sign.
+  /// Returns true if a JSON5 number is also valid in JSON, which requires digits on both sides of a decimal point and
+  /// allows no plus sign.
   private static func isJSON(_ spelling: String) -> Bool {
     let digits = spelling.hasPrefix("-") ? spelling.dropFirst() : spelling[...]
     guard let first = digits.utf8.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
@@ -158,7 +160,7 @@ extension JSON5Scanner {
     return digits[digits.index(after: point)...].first?.isNumber ?? false
   }
 
-  /// Returns true for digits with an optional point and exponent, and without a superfluous leading zero.
+  /// Returns true for digits that have no superfluous leading zero. A decimal point and an exponent are optional.
   private static func isDecimal(_ text: Substring) -> Bool {
     var rest = text
     func digits() -> Int {
@@ -183,7 +185,7 @@ extension JSON5Scanner {
     return rest.isEmpty
   }
 
-  /// Returns the same number with digits on both sides of its decimal point, as Swift requires.
+  /// Returns the number with digits on both sides of its decimal point, as Swift requires.
   private static func completed(_ digits: Substring) -> String {
     var text = digits.hasPrefix(".") ? "0" + digits : String(digits)
     if let point = text.firstIndex(of: ".") {

@@ -1,8 +1,8 @@
-/// The bytes of a JSON5 document and the current position; reads blanks, comments and identifiers.
+/// The bytes of a JSON5 document and the current position in them. Reads blanks, comments and identifiers.
 ///
 /// Invariant: after ``checkEncoding()``, the bytes are valid UTF-8, and the index is at the first byte of a scalar or
-/// at the end. `line` and `column` are updated together with the index; computing them on demand would take quadratic
-/// time for one long line.
+/// at the end. `line` and `column` are updated together with the index, because computing them on demand would take
+/// quadratic time for a document with one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -17,7 +17,7 @@ struct JSON5Scanner {
     self.isStrict = isStrict
   }
 
-  /// Throws an error with the position of the first byte that is not UTF-8.
+  /// Throws an error with the position of the first byte that is not valid UTF-8.
   mutating func checkEncoding() throws(SourceProblem) {
     do {
       _ = try UTF8Span(validating: bytes.span)
@@ -37,7 +37,7 @@ struct JSON5Scanner {
 
   var position: SourcePosition { SourcePosition(file: file, line: line, column: column) }
 
-  /// The scalar at the index and its length in bytes; nil at the end.
+  /// The scalar at the index and its length in bytes, or nil at the end.
   var scalar: (value: Unicode.Scalar, length: Int)? {
     guard let first = peek else { return nil }
     if first < 0x80 { return (Unicode.Scalar(first), 1) }
@@ -47,7 +47,7 @@ struct JSON5Scanner {
     return (value, UTF8.width(value))
   }
 
-  /// Advances past one scalar and counts lines: LF, CR and CR LF each end a line.
+  /// Advances past one scalar and counts lines: LF, CR and CR LF each end one line.
   mutating func advance() {
     guard let scalar else { return }
     let isLineFeed = scalar.value == "\n"
@@ -117,7 +117,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a key without quotes, or a word; returns nil if neither starts at the current position.
+  /// Reads a key without quotes or a word. Returns nil if neither starts at the current position.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {

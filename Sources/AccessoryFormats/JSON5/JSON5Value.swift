@@ -1,6 +1,6 @@
-/// A JSON5 document as a tree, with the position of every value and key.
+/// A JSON5 document as a tree that records the position of every value and key.
 ///
-/// For error messages, the tree keeps the order of members, duplicate members, and the spelling of numbers.
+/// For error messages, the tree preserves the order of members, duplicate members, and the spelling of numbers.
 public struct JSON5Value: Equatable, Sendable {
   /// The value's content.
   public var content: Content
@@ -14,27 +14,27 @@ public struct JSON5Value: Equatable, Sendable {
     case number(JSON5Number)
     case text(String)
     case array([JSON5Value])
-    /// Keys and values in the order they were written; a key may occur twice.
+    /// Keys and values in the order in which they were written. A key may occur twice.
     case object([JSON5Member])
   }
 
-  /// Creates a value. A value without a position was created in code rather than read from a file.
+  /// Creates a value. The value was created in code rather than read from a file, so it has no position.
   public init(_ content: Content, at position: SourcePosition = .made) {
     self.content = content
     self.position = position
   }
 
-  /// The first member with this name; nil if there is no such member, or if the value is not an object.
+  /// The first member with this name, or nil if the object has no such member or the value is not an object.
   public subscript(key: String) -> JSON5Value? {
     guard case .object(let members) = content else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// Returns the position of the value at a path such as `protocols[1].name`; if no value exists there, the position of
-  /// the nearest enclosing value.
+  /// Returns the position of the value at a path such as `protocols[1].name`. If there is no value at the path, returns
+  /// the position of the nearest enclosing value.
   public func position(at path: String) -> SourcePosition { nearest(to: path).position }
 
-  /// Returns the value at a path; if no value exists there, the nearest enclosing value.
+  /// Returns the value at a path. If there is no value at the path, returns the nearest enclosing value.
   public func nearest(to path: String) -> JSON5Value {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
@@ -81,7 +81,7 @@ public struct JSON5Member: Equatable, Sendable {
   /// The value.
   public var value: JSON5Value
 
-  /// Creates a member. A member without a position was created in code rather than read from a file.
+  /// Creates a member. The member was created in code rather than read from a file, so it has no position.
   public init(_ key: String, _ value: JSON5Value, at keyPosition: SourcePosition = .made) {
     self.key = key
     self.keyPosition = keyPosition
@@ -95,8 +95,8 @@ public struct JSON5Number: Equatable, Sendable {
   public var spelling: String
   /// The value, as precisely as a double can represent it.
   public var value: Double
-  /// The value, if it is a whole number that fits into 64 bits. `5.0` and `1e3` count as whole, as they do in JSON
-  /// Schema.
+  /// The value, if it is a whole number that fits into 64 bits. `5.0` and `1e3` count as whole numbers, as they do in
+  /// JSON Schema.
   public var integer: Int64?
 
   /// Creates a number that was read from a file.
@@ -127,7 +127,7 @@ extension JSON5Value {
   public static func array(_ values: [JSON5Value]) -> JSON5Value { JSON5Value(.array(values)) }
   /// An object.
   public static func object(_ members: [JSON5Member]) -> JSON5Value { JSON5Value(.object(members)) }
-  /// Creates the value for a duration, written as text.
+  /// Creates the value for a duration, which is written as text.
   public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
 
   /// Creates the value for a 16-bit number in hex, such as a message ID or a USB ID.

@@ -1,4 +1,4 @@
-/// Writes a readable tree: two spaces per level, one member per line, and short flat values on one line.
+/// Writes a tree in a readable form: two spaces per level, one member per line, and short flat values on a single line.
 ///
 /// ```swift
 /// JSON5Writer.write(tree)                  // keys without quotes, trailing commas
@@ -7,8 +7,8 @@
 public struct JSON5Writer {
   /// The two dialects.
   public enum Style: Sendable {
-    /// Keys without quotes where possible, numbers as originally spelled, and a trailing comma in multi-line lists and
-    /// objects.
+    /// JSON5 with keys without quotes where possible, numbers as originally spelled, and a trailing comma in each list
+    /// or object that spans several lines.
     case json5
     /// Plain JSON. NaN and Infinity, which JSON cannot express, become null, as in JavaScript.
     case json
@@ -22,7 +22,7 @@ public struct JSON5Writer {
   private let style: Style
   private var text = ""
 
-  /// Writes a document, ending in a line break.
+  /// Writes a document that ends with a line break.
   public static func write(_ value: JSON5Value, as style: Style = .json5) -> String {
     if style == .jsonLine { return line(value) + "\n" }
     var writer = JSON5Writer(style: style)
@@ -82,7 +82,7 @@ public struct JSON5Writer {
     text += close
   }
 
-  /// Returns the value on one line if it is flat; nil if it contains a non-empty list or object.
+  /// Returns the value on one line, or nil if it contains a non-empty list or object.
   private func onOneLine(_ value: JSON5Value) -> String? {
     switch value.content {
     case .array(let values):

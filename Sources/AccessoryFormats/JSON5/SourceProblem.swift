@@ -1,10 +1,11 @@
-/// A position in a file, as editors show it: lines and columns start at 1, with one column per Unicode scalar.
+/// A position in a file, as editors show it. Lines and columns are counted from 1, and each Unicode scalar counts as
+/// one column.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
-  /// The file's name as the user gave it, or a name such as "standard input".
+  /// The name of the file as the user gave it, or a description such as "standard input".
   public var file: String
   /// The line number, counted from 1.
   public var line: Int
-  /// The column number, counted from 1; a tab counts as one column.
+  /// The column number, counted from 1. A tab counts as one column.
   public var column: Int
 
   /// Creates a position in a file.
@@ -14,19 +15,21 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     self.column = column
   }
 
-  /// The position of values that were created in code rather than read from a file.
+  /// The position of a value that was created in code rather than read from a file.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
-  /// Creates the position of a command-line argument, which has no lines; `argument` is a description such as "quirk
+  /// Creates the position of a command-line argument, which has no lines. `argument` is a description such as "quirk
   /// 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// Returns the position of a column within an argument; within a string in a file, returns the string's position.
+  /// Returns the position of a column within an argument. If the argument is a string in a file, returns the position
+  /// of the string.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
 
-  /// `file:line:column`, which terminals and editors make clickable; for an argument, its description and the column.
+  /// `file:line:column`, which many terminals and editors make clickable. For an argument, its description and the
+  /// column.
   public var description: String {
     if line > 0 { return "\(file):\(line):\(column)" }
     return column > 0 ? "\(file), column \(column)" : file
@@ -35,7 +38,7 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
-/// One problem in a file: its position, the key, what is wrong, and how to fix it.
+/// A problem in a file: where it is, which key it affects, what is wrong, and how to fix it.
 ///
 /// The description is the line that the user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -43,15 +46,15 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public enum Severity: String, Sendable {
     /// The file cannot be used.
     case error
-    /// The file can be used, but probably does not mean what the author intended.
+    /// The file can be used, but the value is probably not what the author intended.
     case warning
   }
 
-  /// Whether the problem prevents using the file.
+  /// Whether the problem makes the file unusable.
   public var severity: Severity
-  /// The problem's position; nil if the source is not a file, for example a command-line argument.
+  /// The position of the problem, or nil if the source is not a file, for example if it is a command-line argument.
   public var position: SourcePosition?
-  /// The key's path, such as `protocols[1].name`; empty for the document itself.
+  /// The path of the key, such as `protocols[1].name`, or an empty string for the document itself.
   public var path: String
   /// What is wrong.
   public var message: String
@@ -72,7 +75,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// All problems in a file, in file order; never empty.
+/// All problems in a file, in file order. There is always at least one.
 public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problems.
   public let problems: [SourceProblem]
@@ -89,10 +92,10 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// Collects the problems in one file, so that a user can fix all of them at once.
+/// Collects the problems in a file so that the user can fix all of them at once.
 public final class ProblemCollector {
-  /// The maximum number of errors and of warnings to keep. Any others are only counted, because a thousand mistakes in
-  /// one file usually have a single cause.
+  /// The maximum number of errors to keep, and the maximum number of warnings. Any more are only counted, because a
+  /// thousand mistakes in one file usually have a single cause.
   public static let most = 50
 
   private var errors: [SourceProblem] = []
@@ -101,7 +104,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read. Messages then do not quote the word, because the caller does.
+  /// Whether a single word is being read. If so, messages do not quote the word, because the caller quotes it.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.
@@ -124,7 +127,7 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// Records that a list omits an element that could not be read.
+  /// Records that an element was left out of a list because it could not be read.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
   /// Returns the paths of the `count` list elements that could be read. Unreadable elements are skipped.
@@ -135,7 +138,7 @@ public final class ProblemCollector {
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in file order, followed by a note that counts the problems not kept.
+  /// The problems in file order, followed by a note that says how many more were dropped.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in
@@ -149,7 +152,7 @@ public final class ProblemCollector {
     return all
   }
 
-  /// Throws all errors, in file order, if there are any.
+  /// If there are errors, throws all of them in file order.
   public func throwErrors() throws(SourceProblems) {
     if errorCount > 0 { throw SourceProblems(problems.filter { $0.severity == .error }) }
   }

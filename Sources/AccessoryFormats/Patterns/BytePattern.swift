@@ -1,8 +1,8 @@
-/// A regular expression over bytes, with captures; the only kind of regular expression in easim.
+/// A regular expression over bytes, with captures. easim uses no other kind of regular expression.
 ///
-/// The matching time is bounded by the number of instructions times the number of bytes, for any pattern and any input:
-/// all alternatives advance in parallel, byte by byte, without backtracking (Thompson's construction with Pike's
-/// captures). The number of instructions is limited, so that no input can cause a hang.
+/// The matching time is limited by the number of instructions times the number of bytes, for any pattern and any input.
+/// All alternatives advance in parallel, byte by byte, without backtracking (Thompson's construction with Pike's
+/// captures). The number of instructions is also limited, so no input can cause a hang.
 ///
 /// ```swift
 /// let pattern = try BytePattern("SET (\\w+)=(?<value>\\d+)")
@@ -25,11 +25,11 @@ public struct BytePattern: Equatable, Sendable {
   public let text: String
   /// The number of capture groups.
   public let groupCount: Int
-  /// The group numbers by name.
+  /// The numbers of the named groups, by name.
   public let names: [String: Int]
   let program: [PatternInstruction]
 
-  /// Parses a pattern. The error contains the position of the invalid character.
+  /// Parses a pattern. The error gives the position of the invalid character.
   public init(_ text: String) throws(OptionError) {
     self.text = text
     var parser = PatternParser(text)
@@ -41,11 +41,12 @@ public struct BytePattern: Equatable, Sendable {
     program = compiler.program
   }
 
-  /// Two patterns are equal if their source text is equal.
+  /// Two patterns are equal if their source text is the same.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
-  /// Returns the range of the whole match and the range of each group, nil for groups that did not participate. Returns
-  /// nil if the pattern does not match the entire input, or if the input is longer than ``longestInput``.
+  /// Returns the range of the whole match and the range of each group. The range of a group that did not participate is
+  /// nil. The result is nil if the pattern does not match the entire input, or if the input is longer than
+  /// ``longestInput``.
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
     var run = PatternRun(program, groups: groupCount + 1)
@@ -79,7 +80,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set with both cases of each of its ASCII letters.
+  /// The set, extended so that it contains both the upper and the lower case of each ASCII letter in it.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

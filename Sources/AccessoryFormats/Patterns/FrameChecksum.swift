@@ -1,6 +1,6 @@
-/// A named checksum, such as those at the end of frames in serial protocols.
+/// A named checksum, such as those that end frames in serial protocols.
 ///
-/// CRCs are named as in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone is ambiguous.
+/// CRCs have the names used in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone is ambiguous.
 ///
 /// ```swift
 /// FrameChecksum.named("CRC-16/MODBUS")?.value(of: Array("123456789".utf8))   // 0x4B37
@@ -53,7 +53,7 @@ public struct FrameChecksum: Equatable, Sendable {
     FrameChecksum(crc: "32/ISCSI", 4, 0x1EDC_6F41, .max, isReflected: true, final: .max),
   ]
 
-  /// Returns the checksum with this name; nil if there is none.
+  /// Returns the checksum with this name, or nil if there is none.
   public static func named(_ name: String) -> FrameChecksum? { all.first { $0.name == name } }
 
   /// Returns the checksum of these bytes.
@@ -88,6 +88,6 @@ public struct FrameChecksum: Equatable, Sendable {
 }
 
 extension Format<FrameChecksum> {
-  /// The format of a checksum, written as its name.
+  /// The format of a checksum. A checksum is written as its name.
   public static let checksum = words(FrameChecksum.all.map { ($0.name, $0) })
 }

@@ -75,7 +75,7 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Reads a decimal number of at most four digits; nil if there are no digits.
+  /// Reads a decimal number of up to four digits, or returns nil if there are no digits.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {
@@ -135,7 +135,7 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags; returns true if the flags apply to the rest of the enclosing group rather than to a group of their
+  /// Reads flags. Returns true if the flags apply to the rest of the enclosing group rather than to a group of their
   /// own.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
@@ -179,7 +179,7 @@ struct PatternParser {
     return number
   }
 
-  /// Reads an escape that stands for a condition, such as `\b`; returns nil for anything else.
+  /// Reads an escape that stands for a condition, such as `\b`, or returns nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
     let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
     guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }
@@ -189,7 +189,7 @@ struct PatternParser {
 
   private func cased(_ set: ByteSet) -> ByteSet { isCaseless ? set.caseless : set }
 
-  /// The letters that, after a backslash, stand for a byte or a class of bytes.
+  /// The letters that stand for a byte or a class of bytes when they follow a backslash.
   private static let escapes: [Unicode.Scalar: ByteSet] = [
     "d": .digits, "w": .letters, "s": .spaces,
     "D": ByteSet.digits.inverted, "W": ByteSet.letters.inverted, "S": ByteSet.spaces.inverted,
@@ -244,7 +244,7 @@ struct PatternParser {
     return isInverted ? cased(set).inverted : cased(set)
   }
 
-  /// Reads one character of a set, or a class such as `\d`.
+  /// Reads one character in a set, or a class such as `\d`.
   private mutating func member(_ begun: Int) throws(OptionError) -> (ByteSet, isClass: Bool) {
     guard let scalar = next else { throw error("this [ has no ]", at: begun) }
     place += 1

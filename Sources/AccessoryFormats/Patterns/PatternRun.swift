@@ -1,4 +1,4 @@
-/// A condition on the position between two bytes; it consumes no byte.
+/// A condition on the position between two bytes. A condition consumes no bytes.
 enum PatternAssertion: Equatable, Sendable {
   case start
   case end
@@ -7,7 +7,8 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Returns true if the condition holds between these two bytes; a nil byte means the start or the end of the input.
+  /// Returns true if the condition holds between these two bytes. A nil byte stands for the start or the end of the
+  /// input.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil
@@ -25,14 +26,14 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// The run continues at both instructions, of which the first takes precedence.
+  /// The run continues at both instructions. The first instruction takes precedence.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
   case match
 }
 
-/// The threads that match a pattern, all of which advance over the input together.
+/// The threads that match a pattern. All threads advance over the input together.
 struct PatternRun: Equatable, Sendable {
   private struct Thread: Equatable {
     var place: Int
@@ -41,7 +42,7 @@ struct PatternRun: Equatable, Sendable {
 
   private let program: [PatternInstruction]
   private let groups: Int
-  /// The threads that wait for the next byte, in order of precedence.
+  /// The threads that are waiting for the next byte, in order of precedence.
   private var threads: [Thread] = []
   private var next: [Thread] = []
   private var waiting: [Thread] = []
@@ -49,7 +50,7 @@ struct PatternRun: Equatable, Sendable {
   private var index = 0
   private var previous: UInt8?
 
-  /// Creates a run without threads; with 0 groups, the run captures nothing.
+  /// Creates a run without threads. If `groups` is 0, the run captures nothing.
   init(_ program: [PatternInstruction], groups: Int) {
     (self.program, self.groups) = (program, groups)
     seen = [Int](repeating: -1, count: program.count)
@@ -60,8 +61,8 @@ struct PatternRun: Equatable, Sendable {
   /// Starts a thread for a match that begins at the current byte.
   mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
 
-  /// Moves all threads past a byte; nil means the end of the input. Returns the captures of the preferred match that
-  /// ends before that byte, or nil if no match ends there.
+  /// Moves all threads past a byte. A nil byte stands for the end of the input. Returns the captures of the preferred
+  /// match that ends before that byte, or nil if no match ends there.
   mutating func advance(over byte: UInt8?) -> [Int]? {
     var found: [Int]?
     next.removeAll(keepingCapacity: true)
@@ -75,7 +76,7 @@ struct PatternRun: Equatable, Sendable {
     return found
   }
 
-  /// Follows a thread through instructions that consume no byte, visiting each instruction at most once per byte.
+  /// Follows a thread through instructions that consume no bytes. Each instruction is visited at most once per byte.
   private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
     guard seen[thread.place] != index else { return }
     seen[thread.place] = index
@@ -103,7 +104,7 @@ struct PatternRun: Equatable, Sendable {
   }
 }
 
-/// Searches bytes that arrive in chunks for a match at any position, examining each byte once.
+/// Searches bytes that arrive in chunks for a match at any position. Each byte is examined once.
 ///
 /// ```swift
 /// var search = PatternSearch(try BytePattern("OK\\d$"))
@@ -138,7 +139,7 @@ public struct PatternSearch: Equatable, Sendable {
 
 struct PatternCompiler {
   private(set) var program: [PatternInstruction] = []
-  /// The position in the pattern of the most recently started repetition, for error messages.
+  /// For error messages, the position in the pattern of the repetition that started last.
   private var place = 0
 
   mutating func emit(_ node: PatternNode) throws(OptionError) {
@@ -166,7 +167,7 @@ struct PatternCompiler {
       let begun = program.count
       for _ in 0..<least {
         try emit(inner)
-        // Repeating an empty expression adds nothing.
+        // Repeating an expression that matches nothing adds no instructions.
         if program.count == begun { break }
       }
       guard let most else { return try loop(inner, isLazy) }
@@ -190,7 +191,8 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Adds an instruction and returns its index; `.match` is a placeholder for a jump whose target is not yet known.
+  /// Adds an instruction and returns its index. `.match` serves as a placeholder for a jump whose target is not known
+  /// yet.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

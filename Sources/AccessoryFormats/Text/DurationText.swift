@@ -1,23 +1,23 @@
-/// Durations as users write them in profiles, in scenarios and on the command line: `250ms`, `1.5s`, `2m`.
+/// Durations as users write them in profiles, in scenarios and on the command line. `250ms`, `1.5s`, `2m`.
 ///
-/// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is
-/// required, because some users would take `--timeout 10` for seconds and others for milliseconds.
+/// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is required
+/// because `--timeout 10` could mean seconds or milliseconds, depending on the user.
 ///
 /// ```swift
 /// try DurationText.parse("1.5s")                  // .milliseconds(1500)
 /// DurationText.format(.milliseconds(1500))        // "1.5s"
 /// ```
 public enum DurationText {
-  /// The units, in nanoseconds, smallest first.
+  /// The units with their lengths in nanoseconds, smallest first.
   static let units: [(name: String, nanoseconds: Int64)] = [
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]
 
-  /// The longest accepted duration: one year. Anything longer is probably a typo, and a year in nanoseconds fits easily
-  /// into 64 bits.
+  /// The longest accepted duration: one year. Anything longer is probably a typo, and a year in nanoseconds easily fits
+  /// in 64 bits.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
-  /// Reads a duration; the error describes the mistake and shows a valid form.
+  /// Reads a duration. The error describes the mistake and shows a valid form.
   public static func parse(_ text: String) throws(OptionError) -> Duration {
     let characters = text.utf8
     if characters.first == UInt8(ascii: "-") {
@@ -37,8 +37,8 @@ public enum DurationText {
     return try digits.times(nanoseconds, in: text)
   }
 
-  /// Writes a duration so that ``parse(_:)`` restores it exactly: in whole hours or minutes if possible, otherwise in
-  /// seconds, milliseconds or microseconds with as many decimals as needed.
+  /// Writes a duration so that ``parse(_:)`` restores it exactly. The unit is hours or minutes if the number is whole;
+  /// otherwise it is seconds, milliseconds or microseconds with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }

@@ -1,11 +1,11 @@
 /// A value that can be a member of a ``JSONObject``.
 public protocol JSONPart {
-  /// The value as JSON, on one line.
+  /// The value as JSON on one line.
   var jsonText: String { get }
 }
 
-/// Writes one JSON object on one line. Keys appear in the order in which they were added, and members whose value is
-/// nil are omitted.
+/// Writes a JSON object on a single line. Keys appear in the order in which they were added. Members whose value is nil
+/// are left out.
 ///
 /// ```swift
 /// let object: JSONObject = ["name": "李未可", "protocols": ["com.lawaken.iap2"], "signal": Int?.none]
@@ -19,10 +19,10 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
     for (key, value) in members { add(key, value) }
   }
 
-  /// Creates an object from a literal.
+  /// Creates an object from a dictionary literal.
   public init(_ members: JSONObject) { self = members }
 
-  /// Creates an object from a tree; the result is empty if the tree is not an object.
+  /// Creates an object from a tree. If the tree is not an object, the result is empty.
   public init(_ tree: JSON5Value) {
     guard case .object(let members) = tree.content else { return }
     for member in members { add(member.key, member.value) }
@@ -46,7 +46,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
     members += (members.isEmpty || other.members.isEmpty ? "" : ",") + other.members
   }
 
-  /// Returns the text as a JSON string, in which quotation marks, backslashes and invisible characters are escaped.
+  /// Returns the text as a JSON string. Quotation marks, backslashes and invisible characters are escaped.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {
@@ -65,7 +65,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
   }
 }
 
-/// Text that is already JSON.
+/// Text that is JSON already.
 public struct RawJSON: JSONPart {
   /// The text.
   public let jsonText: String
@@ -75,7 +75,7 @@ public struct RawJSON: JSONPart {
 }
 
 extension JSON5Value: JSONPart {
-  /// The value as JSON, on one line.
+  /// The value as JSON on one line.
   public var jsonText: String { JSON5Writer.line(self) }
 }
 
@@ -99,7 +99,7 @@ extension Int64: JSONPart {}
 extension UInt64: JSONPart {}
 
 extension Double: JSONPart {
-  /// The number as JSON; null for NaN and infinity, which JSON cannot represent.
+  /// The number as JSON, or null for NaN and infinity, which JSON cannot represent.
   public var jsonText: String { isFinite ? description : "null" }
 }
 

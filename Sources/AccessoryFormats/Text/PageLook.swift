@@ -1,7 +1,7 @@
-/// The style shared by the live page and the report files: colors for light mode, dark mode and paper; cards; tables;
-/// and the lines, symbols and legends of charts. Each page adds only styles that no other page needs.
+/// The style that the live page and the report files share. It covers colors for light mode, dark mode and paper;
+/// cards; tables; and the lines, symbols and legends of charts. Each page adds only the styles that no other page uses.
 ///
-/// Colors are chosen so that neighboring ones can be distinguished in light mode, dark mode and grayscale.
+/// Colors are chosen so that adjacent ones can be told apart in light mode, in dark mode and in grayscale.
 package enum PageLook {
   private static let light = """
     --page: #f4f5f7; --card: #ffffff; --text: #1b1f24; --faint: #57606a; --line: #d5dae0; --focus: #0550ae;

@@ -1,4 +1,4 @@
-/// A repeatable source of random numbers: splitmix64, which returns the same numbers for the same seed.
+/// A repeatable source of random numbers. It uses splitmix64, so the same seed always gives the same numbers.
 ///
 /// Do not use this generator for secrets. libcrypto provides unpredictable numbers, such as challenges for real
 /// accessories.
@@ -10,7 +10,7 @@
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Creates a generator that yields the same numbers for the same seed.
+  /// Creates a generator. The same seed always gives the same numbers.
   public init(seed: UInt64) {
     state = seed
   }
@@ -27,8 +27,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// Returns a separate generator for one part of a world, so that a new part does not change the random numbers of the
-  /// others.
+  /// Returns a separate generator for one part of a world. Adding a part therefore does not change the random numbers
+  /// of the other parts.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())
@@ -36,21 +36,21 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// An FNV-1a hash, which is the same in every process, unlike Swift's hash values. Inlining avoids a call per byte,
-  /// which adds up when an accessory reconnects often.
+  /// An FNV-1a hash. Unlike Swift's hash values, it is the same in every process. Inlining avoids a call per byte,
+  /// whose cost adds up when an accessory reconnects often.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
-/// A probability in whole millionths, so that it can be read and written exactly.
+/// A probability in whole millionths, so that it can be read and written without rounding.
 ///
 /// ```swift
 /// let chance = try Chance("2.5%")
 /// if chance.happens(using: &random) { … }
 /// ```
 public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
-  /// Millionths: 0 for never, 1,000,000 for always.
+  /// The probability in millionths: 0 means never, and 1,000,000 means always.
   public let millionths: Int
 
   /// Creates a probability from millionths.
@@ -80,7 +80,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     self.millionths = millionths
   }
 
-  /// Decides at random, with this probability, whether an event happens.
+  /// Decides at random whether an event with this probability happens.
   public func happens(using random: inout SeededRandom) -> Bool {
     if millionths == 0 { return false }
     return random.next(upperBound: 1_000_000 as UInt64) < UInt64(millionths)

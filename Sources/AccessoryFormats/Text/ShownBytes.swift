@@ -3,7 +3,7 @@ package enum ShownBytes {
   /// The maximum number of bytes shown.
   package static let most = 32
 
-  /// Returns the first bytes, shown as text if they are text and otherwise in hex.
+  /// Returns the first bytes, as text if they are printable and otherwise in hex.
   ///
   /// ```swift
   /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"
@@ -16,7 +16,8 @@ package enum ShownBytes {
     return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
   }
 
-  /// Describes the first byte that differs from the expected bytes, as a sentence fragment; nil if all bytes are equal.
+  /// Describes the first byte that differs from the expected bytes, or returns nil if all bytes are equal. The
+  /// description is worded so that it fits into a sentence.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

@@ -1,27 +1,27 @@
-// Makes untrusted text, such as an accessory's name, safe to print in a terminal: on one line, without control
-// sequences, and without changes of text direction. JSON and apps receive the text unchanged.
+// Makes untrusted text, such as an accessory's name, safe to print in a terminal. The result is on one line, has no
+// control sequences, and does not change the text direction. In JSON and in apps, the text is unchanged.
 
 extension StringProtocol {
-  /// The text with each unprintable character replaced by U+FFFD; see ``Unicode/Scalar/isUnprintable``.
+  /// The text with each unprintable character replaced by U+FFFD. See ``Unicode/Scalar/isUnprintable``.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// Returns the text with each unprintable character replaced, except the characters in `kept`.
+  /// Returns the text with unprintable characters replaced, except for the characters in `kept`.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with each unprintable character escaped, so that users can identify the character.
+  /// The text with each unprintable character escaped, so that users can see which character it is.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// Returns the text with each unprintable character escaped, except the characters in `kept`.
+  /// Returns the text with unprintable characters escaped, except for the characters in `kept`.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -42,10 +42,10 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-  /// Whether the character is a zero-width joiner or non-joiner, which several scripts and many emoji need.
+  /// Whether the character is a zero-width joiner or non-joiner. Several scripts and many emoji need these characters.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner may follow this character. A joiner after a Latin letter, for example, would only be an invisible
+  /// Whether a joiner may follow this character. After a Latin letter, for example, a joiner would only be an invisible
   /// character.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
@@ -53,12 +53,12 @@ extension Unicode.Scalar {
   }
 }
 
-/// Shortens quoted text in messages, so that a long file or argument cannot fill the screen.
+/// Shortens quoted text in messages so that a long file or argument cannot fill the screen.
 public enum Excerpt {
   /// The maximum number of characters to show.
   public static let longest = 40
 
-  /// Returns the text on one line, truncated to 40 characters.
+  /// Returns the text on one line, cut off after 40 characters.
   public static func of(_ text: some StringProtocol) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(longest) {
@@ -74,11 +74,11 @@ public enum Excerpt {
     return text.unicodeScalars.count > longest ? shown + "…" : shown
   }
 
-  /// The longest line of a message.
+  /// The maximum length of a line in a message.
   public static let longestLine = 1_000
 
-  /// Returns the message, with the middle of every line over 1,000 characters removed. The beginning of such a line
-  /// states the problem and the end states the remedy; the middle usually quotes a long text.
+  /// Returns the message with the middle of each line of more than 1,000 characters removed. The beginning of such a
+  /// line states the problem and the end says how to fix it. The middle usually quotes a long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -110,15 +110,15 @@ package enum MarkupText {
   }
 }
 
-// Users paste printed commands into shells, so untrusted paths and names in these commands must each remain one literal
+// Users paste printed commands into shells, so each untrusted path or name in a command must remain a single literal
 // word.
 
 extension StringProtocol {
-  /// The text as one shell word: unchanged if it contains nothing special to the shell, otherwise quoted.
+  /// The text as one shell word. It is quoted only if it contains characters that are special to the shell.
   ///
-  /// Control characters and characters that change the text direction become escapes in `$'…'`, which bash, zsh and ksh
-  /// support, so that the word stays on one line and is displayed as the shell reads it. All other text is in plain
-  /// quotes, which every shell supports.
+  /// Control characters and characters that change the text direction are written as escapes in `$'…'`, which bash, zsh
+  /// and ksh support. The word therefore stays on one line, and users see it as the shell reads it. All other text is
+  /// put in plain quotes, which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local
@@ -140,7 +140,7 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Bytes are written as three octal digits, so that a digit that follows cannot become part of the escape.
+      // Bytes are written as three octal digits, so a digit that follows cannot become part of the escape.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)
@@ -162,7 +162,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// Returns a count with its noun, singular or plural.
+  /// Returns a count with its noun in the singular or plural.
   ///
   /// ```swift
   /// 1.counted("byte")                            // "1 byte"

@@ -1,18 +1,19 @@
-/// Finds the existing name that the user probably meant: the nearest one, or nil if none is near.
+/// Finds the existing name that the user probably meant. The result is the nearest name, or nil if no name is near.
 ///
-/// Used by all "unknown ..., did you mean ...?" messages.
+/// All "unknown ..., did you mean ...?" messages use this type.
 ///
 /// ```swift
 /// Suggestion.nearest(to: "lawkview", in: ["echo", "lawk-view"])   // "lawk-view"
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// The longest word that is compared. Longer words are not typos, and comparing them would take too long.
+  /// The maximum length of words to compare. Longer words are not typos, and comparing them would take too long.
   private static let longestWord = 64
 
-  /// Returns the candidate that differs from `word` by the fewest typos (a letter missing, added, wrong, or two
-  /// swapped), ignoring case; if several are equally near, the first of them. If even the nearest candidate differs in
-  /// more than a third of its letters, returns the only candidate that begins with `word`, or nil.
+  /// Returns the candidate that differs from `word` by the fewest typos, ignoring case. A typo is a missing, added or
+  /// wrong letter, or two swapped letters. If several candidates are equally near, the first of them is returned. If no
+  /// candidate is near enough (the limit is one typo for every three letters), returns the only candidate that begins
+  /// with `word`, or nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -27,7 +28,7 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// Returns the text to append to an error: `, did you mean 'x'?`, or nothing if no candidate is near.
+  /// Returns the text to append to an error: `, did you mean 'x'?`, or an empty string if no candidate is near.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
@@ -38,8 +39,8 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// Returns the only candidate that begins with these letters, for a word that was not typed in full; nil for fewer
-  /// than three letters.
+  /// Returns the only candidate that begins with these letters, in case the user did not type the whole word. Returns
+  /// nil for fewer than three letters.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }

@@ -1,13 +1,13 @@
 import IAP2
 
-// The messages that a device sends automatically. The order of messages after identification is taken from a car's log;
-// cars of two makes wait for 4E0E and 4E0A before they continue.
+// The messages that a device sends automatically. The order of the messages after identification is that in a car's
+// log. Cars of two makes do not continue until they have received 4E0E and 4E0A.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
-  /// The active rules: the user's rules come first, then the built-in rules that no user rule replaces.
+  /// The rules in effect: the user's rules come first, followed by those built-in rules that no user rule replaces.
   public var messageRules: [MessageRule] { self == Self.standard ? Self.standardRules : madeRules }
 
   private var madeRules: [MessageRule] {
@@ -38,7 +38,7 @@ extension DeviceProfile {
   }
 
   private var updates: [MessageRule] {
-    // Devices repeat message 5702 until it is answered.
+    // Devices repeat message 5702 until the accessory answers it.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
     askWiFi.every = 2_000
     return [

@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// The settings of a simulated Apple device: what it tells accessories about itself, how it answers them, and the
-/// user's own message rules.
+/// The settings of a simulated Apple device. They determine what the device tells accessories about itself and how it
+/// answers them, and include the user's own message rules.
 ///
-/// The device sends a built-in answer only to an accessory that declares it can receive the message; see
+/// The device sends a built-in answer only if the accessory declares that it can receive the message. See
 /// ``messageRules``.
 public struct DeviceProfile: Equatable, Sendable {
   /// The version of the file format.
@@ -29,7 +29,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var wifi = WiFi()
   /// The item that the device is playing.
   public var nowPlaying = NowPlaying()
-  /// The report that the device sends (6801) when a HID accessory starts; nil for none.
+  /// The report that the device sends (6801) when a HID accessory starts, or nil to send none.
   public var hidReport: [UInt8]? = [0]
   /// The data that the device requests from a location receiver (FFFA).
   public var location: [Sentence] = [.gga, .rmc]
@@ -37,27 +37,28 @@ public struct DeviceProfile: Equatable, Sendable {
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate in Hz for USB audio (DA01), one of `audioRates`.
   public var audioRate = 48_000
-  /// Whether the device begins with authentication or identification.
+  /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.auto
   /// Whether the device sends the requested power attributes together or separately.
   public var powerUpdates = PowerUpdates.combined
   /// Whether the device automatically answers every message that it understands.
   public var answers = true
-  /// The user's own rules. A user's rule replaces the built-in rule with the same trigger and message.
+  /// The user's own rules. A user's rule replaces the built-in rule that has the same trigger and the same message.
   public var rules: [MessageRuleEntry] = []
 
   /// Creates a profile with the defaults.
   public init() {}
 
-  /// The sample rates in Hz that DA01 can express.
+  /// The sample rates in Hz that DA01 can represent.
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
   /// How a device sends the power attributes that an accessory asks for.
   public enum PowerUpdates: String, CaseIterable, Sendable {
-    /// The device sends all requested attributes in one AE01.
+    /// The device sends all of the requested attributes in one AE01.
     case combined
-    /// The device sends each attribute in a separate AE01, in ascending order, as observed on Apple devices.
+    /// The device sends each attribute in its own AE01, in ascending order. Apple devices have been observed to do
+    /// this.
     case separate
   }
 
@@ -104,7 +105,7 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssid = "easim"
     /// The network's passphrase.
     public var passphrase = "easim-wifi"
-    /// The number of the parameter for the network's name; the parameter for the passphrase has the next number.
+    /// The parameter number of the network's name. The passphrase has the next number.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
@@ -131,9 +132,9 @@ public struct DeviceProfile: Equatable, Sendable {
     public var duration = Duration.seconds(180)
     /// Whether the track is playing.
     public var isPlaying = true
-    /// The name of the app that plays the item.
+    /// The name of the app that is playing the item.
     public var app = "Music"
-    /// A file with the artwork; nil for none.
+    /// A file that contains the artwork, or nil if there is none.
     public var artwork: String?
 
     static let format = Record("now playing", "what the device is playing (5001)", Self()) {
@@ -153,7 +154,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public enum Sentence: String, CaseIterable, Sendable {
     /// The NMEA sentence GGA, which contains the position fix.
     case gga = "GGA"
-    /// The NMEA sentence RMC, which contains the recommended minimum of data.
+    /// The NMEA sentence RMC, which contains the recommended minimum data.
     case rmc = "RMC"
     /// The NMEA sentence GSV, which lists the satellites in view.
     case gsv = "GSV"
@@ -162,7 +163,7 @@ public struct DeviceProfile: Equatable, Sendable {
     case accelerometer
     case heading
 
-    /// The number of the parameter in FFFA that requests this sentence.
+    /// The number of the FFFA parameter that requests this sentence.
     public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
   }
 }

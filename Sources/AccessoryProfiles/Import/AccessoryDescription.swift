@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
-/// The three known generations of the layout differ only in which lines they contain. Each field's line ends with a
-/// space, two fields have no space after the colon, missing values are printed as `(null)`, and the protocols are
-/// printed in Foundation's format for arrays.
+/// The three known generations of the layout differ only in the lines that they contain. The line for each field ends
+/// with a space, two fields have no space after the colon, missing values are printed as `(null)`, and the protocols
+/// are printed in Foundation's format for arrays.
 ///
 /// ```swift
 /// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
@@ -24,9 +24,9 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that are currently available; an accessory that flickers has none when it first connects.
+  /// The protocols that are currently available. When an accessory that flickers first connects, it has none.
   public var protocols: [String]
-  /// The object's address, which is meaningful only in the process that printed it.
+  /// The address of the object in memory, which is meaningful only in the process that printed it.
   public var address: UInt64 = 0
   /// Whether the accessory is attached.
   public var isConnected = true
@@ -36,7 +36,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   public var certSerial: Int
   /// The length of the certificate in bytes.
   public var certData: Int
-  /// The description of the delegate; nil for none.
+  /// The description of the delegate, or nil if there is none.
   public var delegate: String?
   /// The layout of the description.
   public var generation: Generation = .b
@@ -49,7 +49,7 @@ public struct AccessoryDescription: Equatable, Sendable {
     certData = Profile.Authentication.Generation.current.certData
   }
 
-  /// Creates the description of a profile's accessory.
+  /// Creates the description of an accessory from its profile.
   public init(_ profile: Profile) {
     self.init(identity: profile.identity, protocols: profile.protocols.map(\.name))
     certSerial = profile.authentication.certSerial
@@ -84,10 +84,10 @@ public struct AccessoryDescription: Equatable, Sendable {
   }
 }
 
-/// Formats strings and lists as Foundation's `description` does: in the old ASCII property list format.
+/// Formats strings and lists like Foundation's `description`, in the old ASCII property list format.
 enum PropertyListText {
-  /// Formats a list with one element per line, indented by four spaces. Elements that contain anything but letters and
-  /// digits are quoted, so protocol names, which contain dots, always are.
+  /// Formats a list with one element per line, indented by four spaces. An element that contains anything other than
+  /// letters and digits is quoted. Protocol names contain dots, so they are always quoted.
   static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"
@@ -127,7 +127,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Decodes the escape whose backslash precedes `rest`; `length` is the number of units after the backslash.
+  /// Decodes the escape whose backslash precedes `rest`. `length` is the number of units after the backslash.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

@@ -2,9 +2,10 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// The text may contain any number of accessories, in all three generations of the layout. Lines may have log prefixes,
-/// either kind of line break, and no trailing spaces. An accessory printed as an element of an array is a single line,
-/// with `\n` for line breaks. Text between accessories is skipped; an unknown line within a description is reported.
+/// The text may contain any number of accessories, in any of the three generations of the layout. Lines may have log
+/// prefixes, may end with either kind of line break, and may lack trailing spaces. An accessory printed as an element
+/// of an array is a single line, with `\n` for line breaks. Text between accessories is skipped. Unknown lines within a
+/// description are reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -14,11 +15,11 @@ import AccessoryFormats
 public struct AccessoryImport: Equatable, Sendable {
   /// One accessory found in the text.
   public struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. Settings that are missing from the dump have default values.
+    /// The profile, named after the model. Settings that are missing from the dump have their default values.
     public var profile: Profile
     /// The number of the line where the accessory's description begins.
     public var line: Int
-    /// The layout in which the accessory was printed.
+    /// The layout in which the dump shows the accessory.
     public var generation: AccessoryDescription.Generation
     /// The object's address in the dump.
     public var address: UInt64
@@ -30,10 +31,10 @@ public struct AccessoryImport: Equatable, Sendable {
 
   /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// The problems found; a text without an accessory is also a problem.
+  /// The problems that were found. Text without any accessory is also reported as a problem.
   public let problems: [SourceProblem]
 
-  /// Reads the accessories in `bytes`; reported problems name `file` as their source.
+  /// Reads the accessories in `bytes`. Reported problems name `file` as their source.
   public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
@@ -46,8 +47,8 @@ public struct AccessoryImport: Equatable, Sendable {
 /// A state machine that reads debug descriptions line by line.
 ///
 /// Between accessories, the reader looks for `<EAAccessory: 0x`. Within an accessory, the reader collects fields up to
-/// the closing brace and, within the field `protocols`, the elements of the list. In a truncated log, another
-/// `<EAAccessory: 0x` may precede the brace; the reader then keeps what it has read of the first accessory.
+/// the closing brace. Within the field `protocols`, it collects the elements of the list. In a truncated log, the next
+/// `<EAAccessory: 0x` may come before the closing brace. The reader then keeps what it has read of the first accessory.
 struct DumpReader {
   struct Draft {
     var line: Int
@@ -165,13 +166,13 @@ struct DumpProfile {
   private let taken: [String]
   private(set) var problems: [(severity: SourceProblem.Severity, line: Int, message: String)] = []
 
-  /// Creates a profile; `taken` lists the names of the profiles already created from the same text.
+  /// Creates a profile. `taken` lists the names of the profiles that have already been created from this text.
   init(_ draft: DumpReader.Draft, taken: [String]) {
     self.draft = draft
     self.taken = taken
   }
 
-  /// Returns the accessory, or reports a problem and returns nil if the dump lacks a mandatory field.
+  /// Returns the accessory. If the dump lacks a mandatory field, reports a problem and returns nil.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
@@ -268,8 +269,8 @@ struct DumpProfile {
 
   // MARK: The profile's name
 
-  /// Returns a profile name: the model in lower case with dashes or, if the model has no Latin letters, the accessory's
-  /// name. If the name is taken, a number is appended.
+  /// Returns a name for the profile. The name is the model in lower case with dashes or, if the model has no Latin
+  /// letters, the accessory's name. If that name is taken, a number is appended.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

@@ -8,7 +8,8 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A day's log may be larger, but a description takes up only a few lines.
+  /// The maximum number of bytes read. A log for a whole day may be larger, but a description takes up only a few
+  /// lines.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
@@ -30,8 +31,8 @@ enum DumpLines {
     return lines
   }
 
-  /// Splits the description of an accessory that was printed inside an array: a single line in which line breaks,
-  /// quotation marks and non-ASCII letters are escaped.
+  /// Splits the description of an accessory that was printed as part of an array. Such a description is a single line
+  /// in which line breaks, quotation marks and non-ASCII letters are escaped.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
@@ -54,8 +55,8 @@ enum DumpLines {
   }
 }
 
-/// Splits a line of a debug description into its parts. Logs may add any prefix to a line, so the parser searches for
-/// known field names and, to find a closing brace, looks at the last word.
+/// Splits a line of a debug description into its parts. Logs may put any prefix in front of a line, so the parser
+/// searches for known field names. To find a closing brace, the parser looks at the last word.
 enum DumpLine {
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
@@ -63,7 +64,7 @@ enum DumpLine {
     "protocols", "delegate",
   ]
 
-  /// Returns the address in an opening line; nil for other lines.
+  /// Returns the address in an opening line, or nil for any other line.
   static func address(in line: Substring) -> UInt64? {
     guard let opening = DumpLines.range(of: DumpLines.opening, in: line) else { return nil }
     let digits = line[opening.upperBound...].prefix { $0.isHexDigit && $0.isASCII }
@@ -76,7 +77,8 @@ enum DumpLine {
   }
 
   /// Returns the field in a line and the text after its colon. A field name after two spaces, as in the layout, takes
-  /// precedence over one after a single space or at the start of the line, as in logs that lost their indentation.
+  /// precedence over a field name after a single space or at the start of the line, as in logs that have lost their
+  /// indentation.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -91,14 +93,14 @@ enum DumpLine {
     return best.map { ($0.name, line[$0.end...]) }
   }
 
-  /// Returns a value without surrounding spaces; nil for `(null)`.
+  /// Returns a value without surrounding spaces, or nil for `(null)`.
   static func value(_ text: Substring) -> String? {
     let inner = text.hasPrefix(" ") ? text.dropFirst() : text
     let value = inner.hasSuffix(" ") ? inner.dropLast() : inner
     return value == "(null)" ? nil : String(value)
   }
 
-  /// Returns the list elements on one line; the closing `)` counts as an element.
+  /// Returns the list elements on one line. The closing `)` counts as an element.
   static func elements(of line: Substring) -> [String] {
     line.split(separator: ",").flatMap { piece -> [String] in
       guard let word = lastWord(of: piece) else { return [] }
@@ -108,7 +110,7 @@ enum DumpLine {
     }
   }
 
-  /// Returns the text between the last two quotation marks in a piece that ends with a quotation mark.
+  /// Returns the text between the last two quotation marks of a piece that ends with a quotation mark.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

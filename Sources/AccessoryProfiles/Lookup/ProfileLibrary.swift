@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Finds profiles in the user's folder, among the shipped profiles, or at a path.
+/// Finds profiles by name in the user's folder and among the shipped profiles, or by path.
 ///
 /// A reference that contains a `/` or ends in `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
-/// the user's folder if that file exists, otherwise the shipped profile with that name. A user's file may extend the
-/// shipped profile with the same name.
+/// the user's folder if that file exists, otherwise the shipped profile with that name. A profile in the user's folder
+/// may extend the shipped profile that has the same name.
 ///
 /// ```swift
 /// let library = ProfileLibrary(userFolder: "my-profiles")
@@ -13,7 +13,7 @@ import AccessoryFormats
 /// let three = try library.template("sensor").instances(3)
 /// ```
 public struct ProfileLibrary: Sendable {
-  /// The folder of the user's own profiles; nil if there is none.
+  /// The folder that contains the user's own profiles, or nil if there is none.
   public let userFolder: String?
   package var readFile: @Sendable (_ path: String, _ limit: Int) throws(TextFileError) -> [UInt8] = {
     path, limit throws(TextFileError) in try TextFile.read(path, limit: limit)
@@ -24,38 +24,40 @@ public struct ProfileLibrary: Sendable {
     self.userFolder = userFolder
   }
 
-  /// The sorted names of all profiles; `isUsers` marks those in the user's folder.
+  /// The names of all profiles, sorted. `isUsers` is true for profiles in the user's folder.
   public var names: [(name: String, isUsers: Bool)] {
     let own = ownNames
     let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// Returns the profile that a reference names, as the first instance of its template.
+  /// Returns the profile that a reference names. The profile is the first instance of its template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }
 
-  /// Returns the template that a reference names, before its instances are numbered.
+  /// Returns the template that a reference names, without numbering any instances.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
     if source.isShipped, let known = Self.shipped.withLock({ $0[source.name] }) { return known }
     let tree = try wholeTree(source, chain: [])
     let template = try made(tree, name: source.name)
-    // A profile that extends another is not cached, because the other may be a user's file, which can change.
+    // A profile that extends another profile is not cached, because the other profile may be a user's file, which can
+    // change.
     if source.isShipped, tree["extends"] == nil { Self.shipped.withLock { $0[source.name] = template } }
     return template
   }
 
   private static let shipped = Locked<[String: ProfileTemplate]>([:])
 
-  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
+  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend other profiles by
+  /// name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
   }
 
-  /// Reads a profile from a JSON tree in another document. The profile may extend others by name.
+  /// Reads a profile from a JSON tree that is part of another document. The profile may extend other profiles by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
     return try made(laid(tree, of: source, chain: []), name: name)
@@ -78,7 +80,7 @@ public struct ProfileLibrary: Sendable {
   private struct Source {
     enum Origin: Equatable {
       case shipped(String)
-      /// The file's real path, so that two paths to the same file are equal.
+      /// The real path of the file, so that two paths to the same file are equal.
       case file(String)
       case text
     }
@@ -103,7 +105,7 @@ public struct ProfileLibrary: Sendable {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
-  /// Finds a profile; `asking` is the file, if any, that extends the profile.
+  /// Finds a profile. If another file extends the profile, `asking` is that file.
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
@@ -144,10 +146,11 @@ public struct ProfileLibrary: Sendable {
 
   // MARK: Extending
 
-  /// The maximum length of a chain of files that extend each other.
+  /// The maximum length of a chain of files in which each file extends the next.
   private static let longestChain = 32
 
-  /// Returns the JSON tree of a file, merged with the files that it extends; `chain` contains the files read so far.
+  /// Returns the JSON tree of a file, merged with the files that it extends. `chain` contains the files that have been
+  /// read so far.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {
@@ -158,7 +161,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// Merges a file's tree with the trees of the files that the file extends.
+  /// Merges the tree of a file with the trees of the files that it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -187,8 +190,8 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file with a different format version. The version of each file in a chain is checked first, because
-  /// problems reported for an unknown format would be meaningless.
+  /// Rejects a file that has a different format version. The version of each file in a chain is checked first, because
+  /// other problems in a file with an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {
@@ -201,9 +204,9 @@ public struct ProfileLibrary: Sendable {
   }
 }
 
-/// The shipped profiles, embedded at build time so that the binary needs no other files.
+/// The shipped profiles, which are embedded at build time so that the binary needs no other files.
 ///
-/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. Add each new file to this list; a test
+/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. Add each new file to this list. A test
 /// compares the list with the directory.
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [

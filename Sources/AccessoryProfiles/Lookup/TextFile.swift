@@ -2,20 +2,20 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// Reads files that users write, such as profiles and scenarios; no other code in this module uses the file system.
+/// Reads files that users write, such as profiles and scenarios. No other code in this module uses the file system.
 package enum TextFile {
-  /// How long a pipe or a device may take to deliver all its bytes.
+  /// How long a pipe or a device may take to deliver all of its bytes.
   package static let patience = Duration.seconds(10)
 
-  /// Reads a file of up to `limit` bytes; the error contains the system's reason. Reading a pipe or a device, such as a
-  /// shell's `<(…)`, fails after the time limit `patience`.
+  /// Reads a file of up to `limit` bytes. If this fails, the error contains the system's reason. Reading a pipe or a
+  /// device, such as a shell's `<(…)`, fails if it takes longer than `patience`.
   ///
-  /// - Parameter onlyRegular: whether to refuse pipes and devices; used for paths that come from other programs.
+  /// - Parameter onlyRegular: whether to refuse pipes and devices, as required for paths that come from other programs.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
     var status = stat()
-    // The file's type is checked before it is opened, because opening a device may have side effects.
+    // The type of the file is checked before the file is opened, because opening a device may have side effects.
     guard stat(path, &status) == 0 else { throw TextFileError(path, errno) }
     try check(status, path, onlyRegular)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -25,7 +25,7 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
-    // Reserving avoids growing the array, which would briefly keep two copies in memory.
+    // Reserving memory keeps the array from growing, which would briefly hold two copies in memory.
     bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
@@ -55,8 +55,8 @@ package enum TextFile {
     throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
   }
 
-  /// Waits for bytes or the end of the file. A pipe that no program has opened for writing delivers neither bytes nor
-  /// an end of file.
+  /// Waits until there are bytes to read or the file ends. A pipe that no program has opened for writing delivers
+  /// neither bytes nor an end of file.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -75,8 +75,8 @@ package enum TextFile {
     }
   }
 
-  /// Returns a hint for an argument that was treated as a name although a file with this name (with or without
-  /// `.json5`) exists; empty if there is no such file.
+  /// Returns a hint if the argument was treated as a name but a file with that name exists, with or without `.json5`.
+  /// Otherwise, returns an empty string.
   package static func hint(forFileNamed word: String) -> String {
     for (file, subject) in [(word, "file with that name"), ("\(word).json5", "file \(word).json5")] {
       var status = stat()
@@ -86,10 +86,10 @@ package enum TextFile {
     return ""
   }
 
-  /// Returns the path with links and `..` resolved, or unchanged if the system cannot resolve it.
+  /// Returns the path with links and `..` resolved, or the original path if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
-  /// Returns the folder of a file, with links resolved; nil if the file does not exist.
+  /// Returns the folder that contains a file, with links resolved, or nil if the file does not exist.
   static func folder(of path: String) -> String? {
     FilePath.real(path).map { real in
       guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
@@ -97,10 +97,10 @@ package enum TextFile {
     }
   }
 
-  /// Returns the reason why programs named in a file must not run; nil if they may run.
+  /// Returns the reason why programs that a file names must not be run, or nil if they may be run.
   ///
-  /// As in ssh and git, the file and its folder must belong to this user or root and must not be writable by the group
-  /// or by others.
+  /// As in ssh and git, the file and its folder must be owned by this user or root and must not be writable by the
+  /// group or by others.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"

@@ -8,13 +8,14 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards the bytes it receives; optionally checks that they match what `easim burst` or EADemo sends.
+  /// Counts and discards the bytes it receives. Optionally, checks that the bytes are those that `easim burst` or
+  /// EADemo sends.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to a program's standard input, and sends what the program writes to standard output.
+  /// Passes the bytes to the standard input of a program, and sends what the program writes to its standard output.
   case exec(Program)
 
   /// The format used in profiles and for `--behavior`.
@@ -33,15 +34,15 @@ public enum Behavior: Equatable, Sendable {
     Kind(Program.format, Behavior.exec) { if case .exec(let program) = $0 { program } else { nil } }
   }
 
-  /// Reads the form used on the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a shell
-  /// command. A script has rules, so it can be given only in a profile.
+  /// Parses the form used on the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a
+  /// shell command. A script has rules, so it can be given only in a profile.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The name used in profiles and for `--behavior`.
+  /// The name of the behavior in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
   /// Parses `exec:` and a shell command. If the text names a behavior that needs more than a name and parameters, the
-  /// error gives advice.
+  /// error says what to write instead.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
     if text.hasPrefix("exec:") {
@@ -61,20 +62,20 @@ public enum Behavior: Equatable, Sendable {
   public struct Source: Equatable, Sendable {
     /// The kind of data that a source sends.
     public enum Pattern: Equatable, Sendable {
-      /// The bytes 00, 01 … FF, 00 …, continued from one chunk to the next.
+      /// The bytes 00, 01 … FF, 00 …, continuing across chunks.
       case counting
       case text(String)
-      /// Bytes from the loop's seeded random source.
+      /// Bytes from the loop's seeded random generator.
       case random
     }
 
     /// The number of bytes per second.
     public var rate: Int
-    /// How many bytes are sent at a time; this size and the rate determine the interval.
+    /// How many bytes are sent at a time. This number and the rate determine the interval.
     public var chunk: Int
     /// The data to send.
     public var pattern: Pattern
-    /// How many bytes are sent in total; nil means no limit.
+    /// How many bytes are sent in total, or nil if there is no limit.
     public var total: Int?
 
     /// Creates a source.
@@ -128,9 +129,10 @@ public enum Behavior: Equatable, Sendable {
 }
 
 extension Behavior {
-  /// A program that serves the sessions of an accessory, one process for each session.
+  /// A program that handles an accessory's sessions. Each session runs in a separate process.
   public struct Program: Equatable, Sendable {
-    /// The program: a path or a name. A relative path or a name is first looked up in the folder of the profile file.
+    /// The program to run, given as a path or a name. A relative path or a name is looked up first in the folder that
+    /// contains the profile file.
     public var command: String
     /// The program's arguments.
     public var arguments: [String]
@@ -148,7 +150,7 @@ extension Behavior {
       self.origin = origin
     }
 
-    /// The command as it would be typed in a shell.
+    /// The command as a user would type it in a shell.
     public var text: String {
       if command == "/bin/sh", arguments.count == 2, arguments[0] == "-c" { return arguments[1] }
       return ([command] + arguments).map(\.shellWord).joined(separator: " ")
@@ -171,7 +173,7 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
-    /// Returns true if both programs are equal, ignoring their origins.
+    /// Returns true if both programs are equal, regardless of their origins.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }
@@ -199,20 +201,21 @@ extension Format<String> {
 extension Behavior.Program {
   /// The file or command line that named a program.
   public struct Origin: Sendable {
-    /// The position of the command in its file; nil if the command was not read from a file.
+    /// The position of the command in its file, or nil if the command was not read from a file.
     public var position: SourcePosition?
-    /// The file's folder, in which the program is looked up and runs; nil means this process's current folder.
+    /// The folder that contains the file. The program is looked up and run in this folder. If the folder is nil, this
+    /// process's current folder is used.
     public var folder: String?
-    /// Why the file is not trusted to run programs; nil if it is trusted.
+    /// Why the file is not trusted to run programs, or nil if it is trusted.
     public var objection: String?
 
-    /// Creates the origin of a trusted program, which was named on the command line or in an app's code.
+    /// Creates the origin of a program that is trusted because it was named on the command line or in an app's code.
     public init() {}
   }
 }
 
 extension Profile {
-  /// The programs that the profile's sessions run, each with the path of the behavior that names it.
+  /// The programs that the profile's sessions run. Each program has the path of the behavior that names it.
   public var programs: [(path: String, program: Behavior.Program)] {
     var found: [(String, Behavior.Program)] = []
     if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {
@@ -224,12 +227,12 @@ extension Profile {
     return found
   }
 
-  /// Lets the programs run even though their file is not trusted.
+  /// Allows the programs to run even though their file is not trusted.
   public mutating func allowPrograms() {
     changePrograms { _, program in program.origin.objection = nil }
   }
 
-  /// Records where each program was named, using the tree that the profile was read from.
+  /// Records where each program was named, based on the tree from which the profile was read.
   mutating func placePrograms(in tree: JSON5Value) {
     var objections: [String: String?] = [:]
     changePrograms { path, program in

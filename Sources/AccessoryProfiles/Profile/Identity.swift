@@ -1,9 +1,10 @@
 import AccessoryFormats
 
 extension Profile {
-  /// How an accessory describes itself: the fields that `EAAccessory` shows, with Apple's names.
+  /// How an accessory describes itself. The fields are those that `EAAccessory` shows, with the names that Apple gives
+  /// them.
   ///
-  /// All non-optional fields are mandatory in an identification. Strings may contain `{index}`; see
+  /// All fields that are not optional are mandatory in an identification. Strings may contain `{index}`. See
   /// ``ProfileTemplate``.
   public struct Identity: Equatable, Sendable {
     /// The name that users see.
@@ -12,26 +13,27 @@ extension Profile {
     public var manufacturer: String
     /// The model.
     public var modelNumber: String
-    /// The serial number, by which apps and easim recognize an accessory.
+    /// The serial number. Apps and easim use it to recognize an accessory.
     public var serialNumber: String
     /// The firmware version in use (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String
-    /// The firmware version that is installed but not yet active.
+    /// The firmware version that is installed but not active yet.
     public var firmwareRevisionPending: String?
     /// The hardware revision.
     public var hardwareRevision: String
-    /// The MFi product plan (`ppid` in Apple's dump): 16 hex digits or `NNNNNN-NNNN` in all known dumps.
+    /// The MFi product plan (`ppid` in Apple's dump). In all known dumps, it has 16 hex digits or the form
+    /// `NNNNNN-NNNN`.
     public var productPlanUID: String?
-    /// The region code; nil in every known dump.
+    /// The region code, which is nil in every known dump.
     public var regionCode: String?
-    /// The kind of 30-pin dock; empty on modern accessories.
+    /// The kind of 30-pin dock, which is empty for modern accessories.
     public var dockType: String
-    /// The current language of the accessory.
+    /// The language that the accessory is using.
     public var currentLanguage: String
-    /// The supported languages, at least one.
+    /// The languages that the accessory supports. There is at least one.
     public var supportedLanguages: [String]
-    /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil
-    /// if the accessory names no team.
+    /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`). It consists of ten letters
+    /// and digits, or is nil if the accessory names no team.
     public var appMatchTeamID: String?
 
     /// Creates an identity with defaults for the fields that rarely differ.
@@ -64,7 +66,7 @@ extension Profile {
         "the developer team of the accessory's app: AppMatchTeamID in its identification")
     }
 
-    /// The string fields, in the order in which they are written. Each string may contain `{index}`.
+    /// The fields that are strings, in the order in which they are written. Each string may contain `{index}`.
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the manufacturer"),
       Text("modelNumber", \.modelNumber, "the model number"),
@@ -81,7 +83,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "the accessory's current language", hasDefault: true),
     ]
 
-    /// A string field of the identity: the field's key, and how an instance's number is inserted.
+    /// A field of the identity that is a string: its key, and how the number of an instance is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
@@ -95,7 +97,7 @@ extension Profile {
         fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
       }
 
-      /// Creates the description of a string that may be `null`, which Apple's dump prints as `(null)`.
+      /// Creates the description of a string that may be `null`. Apple's dump prints such a value as `(null)`.
       init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
         field = Field(
           key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)
@@ -108,7 +110,7 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The maximum length of a string in an identification, in Unicode scalars; the wire allows far longer strings.
+  /// The maximum length in Unicode scalars of a string in an identification. The wire format allows far longer strings.
   private static let longestText = 255
 
   /// The format of a string in the identification, which may contain `{index}`.

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// Describes a simulated accessory: its identity, link, behavior and quirks.
 ///
-/// A profile is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or created
-/// in Swift. Each section has defaults, so a minimal profile consists of an identity and a protocol.
+/// A profile can be read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or
+/// created in Swift. Each section has defaults, so an identity and a protocol are enough for a minimal profile.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -14,7 +14,7 @@ public struct Profile: Equatable, Sendable {
   /// The version of the file format.
   public static let formatVersion = 1
 
-  /// The profile's name in the library: the file's name without its extension.
+  /// The name of the profile in the library, which is the name of the file without its extension.
   public var name: String
   /// A one-sentence summary for `easim profile list`.
   public var summary: String
@@ -34,11 +34,11 @@ public struct Profile: Equatable, Sendable {
   public var transports: [Transport]
   /// The accessory's description as a USB device.
   public var usb: USB
-  /// What the accessory does with the bytes of a session, unless a protocol has its own behavior.
+  /// What the accessory does with the bytes of a session, unless the protocol has a behavior of its own.
   public var behavior: Behavior
   /// The accessory's HID functions.
   public var hid: [HID] = []
-  /// The accessory's location receiver; nil for none.
+  /// The accessory's location receiver, or nil if it has none.
   public var location: Location?
   /// The control messages that the accessory sends automatically.
   public var rules: [MessageRuleEntry] = []
@@ -66,7 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Adds a quirk, which replaces any other of the same kind, so that the command line can override the file.
+  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
@@ -76,7 +76,7 @@ public struct Profile: Equatable, Sendable {
 // MARK: - Files
 
 extension Profile {
-  /// The file's format: every key with its default and its meaning.
+  /// The format of the file, which defines every key with its default and its meaning.
   public static let format = Record(
     "profile",
     "an easim profile: what an accessory is and what it does. Files are JSON5. The reader checks what a schema cannot "
@@ -120,8 +120,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the JSON tree of a profile file. Any files that the file extends must already be merged into the tree, and
-  /// each value must still record which file it came from.
+  /// Reads the JSON tree of a profile file. If the file extends other files, these must already be merged into the
+  /// tree. Each value must still record which file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -131,46 +131,46 @@ extension Profile {
     return ProfileTemplate(profile, warnings: problems.problems)
   }
 
-  /// Returns all errors and warnings about the profile, each with the path of the key in the file; empty for a correct
-  /// profile.
+  /// Returns all errors and warnings about the profile. Each one contains the path of the key in the file. The list is
+  /// empty if the profile is correct.
   ///
-  /// A profile read from a file has only warnings, because its errors have already been reported. The same rules apply
-  /// to profiles created in Swift.
+  /// A profile that was read from a file has only warnings, because reading the file has already reported its errors.
+  /// The same rules apply to profiles that are created in Swift.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
     _ = Profile.format.read(tree, onto: self, at: Place(problems))
     return problems.problems
   }
 
-  /// The profile as a JSON tree, with all values that differ from the defaults; reading the tree restores the profile.
+  /// The profile as a JSON tree with all values that differ from the defaults. Reading the tree restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
-  /// Returns the profile as the text of a file, with a comment at the top.
+  /// Returns the profile as the text of a file that begins with a comment.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
     JSON5Writer.write(tree, under: comment, as: style)
   }
 }
 
 extension Format<[Profile.SessionProtocol]> {
-  /// The format of the list of protocols. A protocol's ID is one byte, which limits the list's length.
+  /// The format of the list of protocols. A protocol's ID has only one byte, which limits the length of the list.
   fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
     Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
 }
 
-/// A profile in the form that its file defines, from which any number of accessories can be created.
+/// A profile as defined by its file, from which any number of accessories can be created.
 ///
-/// In the identity's strings, `{index}` is replaced by the instance's number, counted from 1. If there are several
-/// instances and the serial number contains no `{index}`, `-1`, `-2` … are appended to keep the serial numbers
-/// distinct. The address of a Bluetooth transport is incremented for each instance, starting with the address in the
-/// file.
+/// In the strings of the identity, `{index}` is replaced by the number of the instance, counted from 1. If there are
+/// several instances and the serial number does not contain `{index}`, then `-1`, `-2` … are appended to keep the
+/// serial numbers distinct. For each instance after the first, the address of a Bluetooth transport is one higher than
+/// for the previous instance.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile, with `{index}` not yet replaced.
+  /// The profile, in which `{index}` has not been replaced yet.
   public let profile: Profile
   /// The profile's warnings.
   public let warnings: [SourceProblem]
@@ -181,12 +181,12 @@ public struct ProfileTemplate: Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// Returns the given number of accessories, numbered from 1.
+  /// Returns this many accessories, numbered from 1.
   public func instances(_ count: Int) -> [Profile] {
     (0..<max(count, 0)).map { instance($0 + 1, of: count) }
   }
 
-  /// Returns one of several accessories created from the template.
+  /// Returns one of several accessories that are created from the template.
   public func instance(_ index: Int = 1, of count: Int = 1) -> Profile {
     var instance = profile
     let serial = profile.identity.serialNumber
@@ -203,8 +203,8 @@ public struct ProfileTemplate: Equatable, Sendable {
   }
 }
 
-/// Replaces the placeholder for an instance's number in strings: `{index}`, `{index:04}` (at least four digits, padded
-/// with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
+/// Replaces the placeholder for the number of an instance in strings: `{index}`, `{index:04}` (at least four digits,
+/// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
 enum TemplateText {
   private static let opening = "{index"
 
@@ -212,7 +212,7 @@ enum TemplateText {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// Returns what is wrong with a string that contains placeholders; nil if it is correct.
+  /// Returns what is wrong with a string that contains placeholders, or nil if nothing is wrong.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
@@ -234,7 +234,7 @@ enum TemplateText {
     case index(digits: Int, radix: Int)
   }
 
-  /// Returns the parts of a string that contains placeholders; nil if a placeholder is malformed.
+  /// Returns the parts of a string that contains placeholders, or nil if a placeholder is malformed.
   private static func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var literal = ""

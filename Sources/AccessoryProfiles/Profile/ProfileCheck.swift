@@ -1,17 +1,17 @@
 import AccessoryFormats
 
-/// Checks the rules that involve several keys: duplicates, references, and combinations that are allowed but probably a
-/// mistake.
+/// Checks the rules that involve several keys. Finds duplicates, invalid references, and combinations that are allowed
+/// but probably a mistake.
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
-  /// The paths of the protocols and transports, in the profile's order; entries that could not be read leave gaps in
-  /// the numbering.
+  /// The paths of the protocols and transports, in the order of the profile. An entry that could not be read leaves a
+  /// gap in the numbering.
   let protocolPaths: [String]
   private let transportPaths: [String]
   private let unreadable: [String]
 
-  /// Checks a profile that was read from `object`, and reports problems with their positions in `object`.
+  /// Checks a profile that was read from `object`. Each reported problem has its position in `object`.
   static func run(_ profile: Profile, _ object: ObjectReader) {
     let check = ProfileCheck(profile, object)
     check.checkLanguages()
@@ -38,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read: the problem might then be
-  /// due to the default that replaced the value.
+  /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read. In that case, the problem
+  /// might come from the default that replaced the value.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -115,7 +115,8 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Native-transport protocols count too, because their sessions use the link on cables without native endpoints.
+    // Protocols with native transport count too, because their sessions use the link on cables that have no native
+    // endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

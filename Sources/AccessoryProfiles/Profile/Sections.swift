@@ -12,13 +12,13 @@ extension Profile {
       /// Versions 2.0B and 2.0C: RSA-1024 over SHA-1, a 20-byte challenge and a 128-byte signature.
       case older
 
-      /// The value that dumps show as `certSerial`: 16 or 15 bytes.
+      /// The length of the value that dumps show as `certSerial`, either 16 or 15 bytes.
       public var certSerial: Int { self == .current ? 16 : 15 }
-      /// The value that dumps show as `certData`: 607 or 908 bytes in all known dumps.
+      /// The length of the value that dumps show as `certData`, which is 607 or 908 bytes in all known dumps.
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs; configurable, because public sources disagree.
+    /// What the coprocessor signs. This can be configured because public sources disagree.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed
@@ -33,7 +33,7 @@ extension Profile {
     /// The length of the certificate as given in dumps.
     public var certData: Int
 
-    /// Creates authentication with the certificate and challenge sizes of this coprocessor generation.
+    /// Creates authentication with the certificate and challenge sizes of this generation of coprocessors.
     public init(_ generation: Generation = .current, challenge: Challenge = .digest) {
       self.generation = generation
       self.challenge = challenge
@@ -41,7 +41,7 @@ extension Profile {
       certData = generation.certData
     }
 
-    /// The range includes zero because dumps show zero before authentication.
+    /// The range includes zero because dumps that were made before authentication show zero.
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
@@ -64,7 +64,7 @@ extension Profile {
 }
 
 extension Profile {
-  /// What an accessory declares about power in its identification.
+  /// What an accessory declares about power during identification.
   public struct Power: Equatable, Sendable {
     /// Whether the accessory can power the device.
     public enum Capability: String, CaseIterable, Sendable {
@@ -72,7 +72,7 @@ extension Profile {
       case reserved
       case advanced
 
-      /// The number on the wire.
+      /// The number used on the wire.
       public var wireValue: UInt8 {
         switch self {
         case .none: 0
@@ -102,15 +102,16 @@ extension Profile {
 }
 
 extension Profile {
-  /// The control messages that an accessory declares in its identification. A device sends only messages that the
+  /// The control messages that an accessory declares during identification. A device sends only messages that the
   /// accessory has declared.
   public struct Messages: Equatable, Sendable {
-    /// The messages that the accessory sends: by default the status of a session (0xEA03).
+    /// The messages that the accessory sends. By default, this is the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
-    /// The messages that the accessory receives: by default the start and the stop of a session (0xEA00, 0xEA01).
+    /// The messages that the accessory receives. By default, these are the start and the stop of a session (0xEA00,
+    /// 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
-    /// Creates a declaration of the messages that every accessory with External Accessory sessions needs.
+    /// Creates a declaration of the messages that every accessory needs for External Accessory sessions.
     public init() {}
 
     static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
@@ -123,14 +124,14 @@ extension Profile {
     }
   }
 
-  /// A control message, identified by its number or by its name in the message table. Values read from files keep their
-  /// original form.
+  /// A control message, identified by its number or by its name in the message table. A value that was read from a file
+  /// keeps the form in which it was written.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.
     case name(String)
 
-    /// The message's number; nil for an unknown name, which files cannot contain.
+    /// The number of the message, or nil if the name is unknown. Files cannot contain unknown names.
     public var messageID: MessageID? {
       switch self {
       case .id(let id): MessageID(rawValue: id)
@@ -138,7 +139,7 @@ extension Profile {
       }
     }
 
-    /// The name, or the number as `0xEA00`.
+    /// The name, or the number in the form `0xEA00`.
     public var description: String {
       switch self {
       case .id(let id): "0x" + Hex.number(id)
@@ -168,7 +169,7 @@ extension Profile {
       }
     }
 
-    /// Reads a number, a string with a hex number, or a name; nil for anything else.
+    /// Reads a number, a string with a hex number, or a name. Returns nil for anything else.
     private init?(_ value: JSON5Value) {
       switch value.content {
       case .number(let number):
@@ -204,15 +205,15 @@ extension Profile {
       case `super`
     }
 
-    /// The vendor ID; the default is the ID of pid.codes, which may be used for tests.
+    /// The vendor ID. The default is the ID of pid.codes, which may be used for tests.
     public var vendor: UInt16 = 0x1209
-    /// The product ID; the default is the first ID that pid.codes reserves for tests.
+    /// The product ID. The default is the first ID that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001
-    /// The manufacturer string; nil means the manufacturer in the identity.
+    /// The manufacturer string, or nil to use the manufacturer from the identity.
     public var manufacturerString: String?
-    /// The product string; nil means the name in the identity.
+    /// The product string, or nil to use the name from the identity.
     public var productString: String?
-    /// The serial string; nil means the serial number in the identity.
+    /// The serial string, or nil to use the serial number from the identity.
     public var serialString: String?
     /// The accessory's maximum speed.
     public var speed: Speed = .high

@@ -5,13 +5,13 @@ extension Profile {
   public struct SessionProtocol: Equatable, Sendable {
     /// The protocol's name in reverse-DNS form, such as `com.lawaken.iap2`.
     public var name: String
-    /// The protocol's number on the wire, unique within the accessory.
+    /// The number of the protocol on the wire, which is unique within the accessory.
     public var id: UInt8
     /// What the device does when no app for the protocol is installed.
     public var matchAction: MatchAction
-    /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
+    /// What the accessory does with the bytes of this protocol, or nil to use the behavior of the profile.
     public var behavior: Behavior?
-    /// For native transport, the USB transport component whose endpoints carry this protocol's sessions; nil if the
+    /// The USB transport component whose native-transport endpoints carry this protocol's sessions, or nil if the
     /// sessions use the link. On cables without native transport endpoints, the sessions always use the link.
     public var nativeTransportComponent: UInt16?
 
@@ -47,12 +47,12 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// The maximum number of native-transport protocols on one USB device. Each of these protocols needs one endpoint
-    /// number, and iAP2 needs two.
+    /// The maximum number of protocols with native transport on one USB device. Each of these protocols needs one
+    /// endpoint number, and iAP2 needs two.
     static let mostNative = 13
 
-    /// Returns what is wrong with a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated
-    /// by dots, that consist of letters (in any script), digits, `-` and `_`.
+    /// Returns what is wrong with a protocol's name, or nil if the name has reverse-DNS form. A name in this form has
+    /// two or more parts, which are separated by dots and consist of letters (in any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }
@@ -69,9 +69,9 @@ extension Profile {
   }
 
   /// What the device does if no app supports an accessory's protocol. Any number is allowed, because numbers above the
-  /// three known ones have been seen on the wire.
+  /// three known values have been seen on the wire.
   public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
-    /// The number on the wire.
+    /// The number used on the wire.
     public var rawValue: UInt8
 
     /// Creates a match action with this number.
@@ -114,7 +114,7 @@ extension Profile {
       case headset
       case braille
 
-      /// The number on the wire.
+      /// The number used on the wire.
       public var wireValue: UInt8 {
         switch self {
         case .keyboard: 0
@@ -156,7 +156,7 @@ extension Profile {
     public var id: UInt16 = 0
     /// The component's name.
     public var name = "Location"
-    /// The data that the receiver provides.
+    /// The data that the receiver provides, as NMEA sentences.
     public var provides: [DeviceProfile.Sentence] = [.gga, .rmc]
 
     /// Creates a receiver with the default sentences.

@@ -2,21 +2,21 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Profile {
-  /// A transport component that an accessory declares. The USB modes are named for the role of the Apple device: an
+  /// A transport component that an accessory declares. The USB modes are named for the role of the Apple device, so an
   /// accessory that is a USB device declares `usbHost`.
   public struct Transport: Equatable, Sendable {
     /// The kinds of transports.
     public enum Kind: Equatable, Sendable {
       case usbHost
       case usbDevice
-      /// Bluetooth, with the accessory's address.
+      /// Bluetooth. The value is the accessory's address.
       case bluetooth(MACAddress)
       case serial
     }
 
     /// The kind of transport.
     public var kind: Kind
-    /// The component's number, unique within the accessory.
+    /// The number of the component, which is unique within the accessory.
     public var id: UInt16
     /// The component's name.
     public var name: String
@@ -31,7 +31,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The words that files use for the kinds of transports; a Bluetooth transport's address has a separate key.
+    /// The words that files use for the kinds of transports. The address of a Bluetooth transport has a separate key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }
@@ -98,7 +98,7 @@ extension Profile {
     }
   }
 
-  /// A Bluetooth address: six bytes, written `02:00:5E:10:00:01`.
+  /// A Bluetooth address. Its six bytes are written as `02:00:5E:10:00:01`.
   public typealias MACAddress = BluetoothDeviceAddress
 }
 
@@ -112,13 +112,13 @@ extension Format<Profile.MACAddress> {
 extension Profile {
   /// The link parameters that an accessory requests in its SYN.
   ///
-  /// The defaults are typical of what real accessories request.
+  /// The defaults are typical of the values that real accessories request.
   public struct Link: Equatable, Sendable {
-    /// How many packets the accessory accepts before it acknowledges one.
+    /// How many packets the accessory accepts before it acknowledges one of them.
     public var maximumOutstandingPackets: UInt8 = 16
-    /// The longest packet that the accessory accepts, including header and checksums.
+    /// The length of the longest packet that the accessory accepts, including the header and checksums.
     public var maximumPacketLength: UInt16 = 4096
-    /// How long an unacknowledged packet waits before it is retransmitted.
+    /// How long a packet remains unacknowledged before it is retransmitted.
     public var retransmissionTimeout: Duration = .milliseconds(2000)
     /// How long an acknowledgement may be delayed.
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
@@ -128,19 +128,19 @@ extension Profile {
     public var maximumCumulativeAcknowledgements: UInt8 = 8
     /// The number of the link session that carries control messages.
     public var controlSession: UInt8 = 1
-    /// The version of the control session; no public source describes version 2.
+    /// The version of the control session. No public source describes version 2.
     public var controlSessionVersion: UInt8 = 1
     /// The number of the link session that carries External Accessory data.
     public var externalAccessorySession: UInt8 = 2
-    /// The number of the link session that carries file transfers; nil if there is none.
+    /// The number of the link session that carries file transfers, or nil if there is none.
     public var fileTransferSession: UInt8?
-    /// Whether the link runs without acknowledgements; if so, the counts and timeouts are zero on the wire.
+    /// Whether the link runs without acknowledgements. If so, the counts and timeouts on the wire are zero.
     public var zeroAcknowledgement = false
 
-    /// Creates a link with the defaults.
+    /// Creates link parameters with the defaults.
     public init() {}
 
-    /// The numbers of the link sessions; the number of the file transfer session, if there is one, comes last.
+    /// The numbers of the link sessions. If there is a file transfer session, its number comes last.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }

@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-/// A value in a property list, for example an Info.plist, in XML or binary form. Only strings, arrays and dictionaries
-/// are kept.
+/// A value in a property list, such as an Info.plist, in XML or binary form. Only strings, arrays and dictionaries are
+/// kept.
 ///
-/// The size and nesting of files are limited, because files are untrusted. A few hundred kilobytes of nested tags would
-/// overflow the stack, and a binary file of a few hundred bytes could expand to gigabytes by referring to one value
+/// The size and the nesting of files are limited because files are untrusted. A few hundred kilobytes of nested tags
+/// would overflow the stack. A binary file of a few hundred bytes could expand to gigabytes by referring to one value
 /// many times.
 ///
 /// ```swift
@@ -14,16 +14,16 @@ public enum PropertyList: Equatable, Sendable {
   case text(String)
   case array([PropertyList])
   case dictionary([String: PropertyList])
-  /// Any other value, represented by its kind with an article, such as "a number".
+  /// A value of any other kind, represented by the name of the kind with an article, such as "a number".
   case other(String)
 
-  /// The size of the largest file that is read.
+  /// The maximum size of a file that is read.
   public static let longest = 1 << 20
   /// How deeply arrays and dictionaries may be nested.
   public static let deepest = 64
-  /// How many values a binary file may have, counting a value once for each reference to it.
+  /// How many values a binary file may contain. A value counts once for each reference to it.
   public static let mostValues = 100_000
-  /// How many bytes of text and data a binary file may have, counting a value once for each reference to it.
+  /// How many bytes of text and data a binary file may contain. A value counts once for each reference to it.
   public static let mostContent = 8 << 20
 
   /// Reads a property list file.
@@ -50,7 +50,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// Returns the value for a key; nil if this is not a dictionary or has no such key.
+  /// Returns the value for a key, or nil if this value is not a dictionary or has no such key.
   public subscript(key: String) -> PropertyList? {
     guard case .dictionary(let members) = self else { return nil }
     return members[key]
@@ -87,7 +87,8 @@ public enum PropertyList: Equatable, Sendable {
   }
 }
 
-/// Reads a binary property list, as used in app bundles: objects, a table of their offsets, and a trailer.
+/// Reads a binary property list, as used in app bundles. Such a file consists of objects, a table of their offsets, and
+/// a trailer.
 struct BinaryPropertyList {
   private struct Damage: Error { let reason: String }
 
@@ -109,8 +110,8 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Parses the trailer: the last 32 bytes, which contain the sizes of offsets and references, the number of objects,
-  /// the top object, and the position of the offset table.
+  /// Parses the trailer, which is the last 32 bytes of the file. It contains the sizes of offsets and references, the
+  /// number of objects, the top object, and the position of the offset table.
   private init(_ bytes: [UInt8]) throws(Damage) {
     self.bytes = bytes
     guard bytes.count >= 8 + 32 else { throw Damage(reason: "it has only \(bytes.count) bytes") }
@@ -163,7 +164,8 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Returns the positions of the references in an array or a dictionary; in a dictionary, the keys precede the values.
+  /// Returns the positions of the references in an array or a dictionary. In a dictionary, the keys come before the
+  /// values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -196,8 +198,8 @@ struct BinaryPropertyList {
     return room
   }
 
-  /// Returns the range of an object's elements. The object's marker, at `start`, either contains the number of elements
-  /// or states that the number follows.
+  /// Returns the range that the elements of an object occupy. The marker at `start` either contains the number of
+  /// elements or says that the number follows.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)
@@ -220,7 +222,8 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// Returns a big-endian number; nil if its bytes lie beyond the end, or if it is larger than any position in a file.
+  /// Returns a big-endian number, or nil if its bytes lie beyond the end or the number is larger than any position in a
+  /// file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

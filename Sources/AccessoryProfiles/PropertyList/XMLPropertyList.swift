@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// Reads an XML property list in UTF-8, as in Xcode projects. The reader refuses everything that XML parsers interpret
-/// differently: other encodings, attributes, and definitions in the document type.
+/// Reads an XML property list in UTF-8, as used in Xcode projects. The reader refuses everything that XML parsers
+/// interpret in different ways: other encodings, attributes, and definitions in the document type.
 struct XMLPropertyList {
   private let bytes: [UInt8]
   private let file: String
@@ -86,7 +86,7 @@ struct XMLPropertyList {
     return .dictionary(members)
   }
 
-  /// Returns the next tag inside `opening`; nil at the end of `opening`.
+  /// Returns the next tag inside `opening`, or nil at the end of `opening`.
   private mutating func member(of opening: Tag) throws(SourceProblem) -> Tag? {
     if opening.isEmpty { return nil }
     let next = try tag()
@@ -100,7 +100,7 @@ struct XMLPropertyList {
 
   // MARK: Text
 
-  /// Returns the text up to the closing tag, with comments removed and references resolved.
+  /// Returns the text up to the closing tag, without comments and with references resolved.
   private mutating func text(of opening: Tag) throws(SourceProblem) -> String {
     var text: [UInt8] = []
     while !opening.isEmpty {

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// A deviation of the accessory or the device from correct behavior, as in `--quirk flicker,auth=never,cycles=3`.
+/// A way in which the accessory or the device deviates from correct behavior, as in
+/// `--quirk flicker,auth=never,cycles=3`.
 ///
 /// ```swift
 /// let quirk = try Quirk("flicker,cycles=3")
@@ -14,8 +15,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory identifies itself late or never.
   case identification(OddIdentification)
   case session(OddSession)
-  /// The accessory never sends a session's status. Devices must not wait for the status, because many real accessories
-  /// never send it.
+  /// The accessory never sends the status of a session. Devices must not wait for the status, because many real
+  /// accessories never send it.
   case noStatus
   /// At the start of each session except the first, the accessory sends up to `count` bytes left over from the previous
   /// session (field failure W17).
@@ -60,9 +61,9 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Reads the form used on the command line: a name, then parameters as `name=value`. A parameter's name may be
-  /// omitted if the value is one of the parameter's named choices: `authentication,never` means
-  /// `authentication,answer=never`.
+  /// Parses the form used on the command line, which is a name followed by parameters in the form `name=value`. The
+  /// name of a parameter may be omitted if the value is one of the parameter's named choices: `authentication,never`
+  /// means `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The quirk's name, such as `flicker`.
@@ -81,7 +82,7 @@ public struct OddAuthentication: Equatable, Sendable {
     case never
     case wrong
     case slow
-    /// The accessory ignores authentication requests until it is identified, like some real accessories.
+    /// The accessory ignores authentication requests until it is identified, as some real accessories do.
     case ignoreFirst = "ignore-first"
     /// The accessory disconnects if it is asked to authenticate before it is identified.
     case hangup
@@ -89,7 +90,7 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// How authentication goes wrong.
   public var answer: Answer
-  /// With the answer `slow`, how long the certificate and the signature are each delayed.
+  /// How long to delay the certificate, and likewise the signature, if the answer is `slow`.
   public var delay: Duration
 
   /// Creates a quirk with this answer.
@@ -111,8 +112,8 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// Late or missing identification. If connecting takes longer than 10 s, an app in the background is suspended (field
-/// failure W13).
+/// Late or missing identification. If connecting takes longer than 10 s, an app that is in the background is suspended
+/// (field failure W13).
 public struct OddIdentification: Equatable, Sendable {
   /// How identification goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
@@ -154,7 +155,7 @@ public struct OddSession: Equatable, Sendable {
   public var answer: Answer
   /// How long after a session begins the accessory closes the session or detaches.
   public var delay: Duration
-  /// How many sessions are affected; later sessions work. 0 means all sessions.
+  /// How many sessions are affected, after which sessions work. 0 means that all sessions are affected.
   public var times: Int
 
   /// Creates a quirk with this answer.
@@ -191,7 +192,7 @@ extension [Quirk] {
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session, so that replies may not match their requests.
+  /// Whether one of the quirks loses or changes bytes during a session. If so, replies may not match their requests.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {
@@ -208,18 +209,18 @@ extension [Quirk] {
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }
 
-/// The parameters of a flicker: the accessory connects without protocols, disconnects, and moments later connects with
-/// all protocols.
+/// The parameters of a flicker, in which the accessory connects without protocols, disconnects, and moments later
+/// connects again with all protocols.
 ///
-/// The read-me of Apple's EADemo describes this sequence. Apple does not publish the timings, so the defaults are
+/// The read-me file of Apple's EADemo describes this sequence. Apple does not publish the timings, so the defaults are
 /// arbitrary. If ``maker`` is `wire`, the accessory attaches, identifies itself without protocols, detaches and
-/// attaches again; if it is `device`, the device publishes the accessory early and then withdraws it.
+/// attaches again. If ``maker`` is `device`, the device publishes the accessory early and then withdraws it.
 public struct Flicker: Equatable, Sendable {
   /// Which end causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {
-    /// The accessory causes the flicker, by actually detaching.
+    /// The accessory causes the flicker by actually detaching.
     case wire
-    /// The device causes the flicker, by publishing and withdrawing the accessory.
+    /// The device causes the flicker by publishing and withdrawing the accessory.
     case device
   }
 
@@ -227,16 +228,16 @@ public struct Flicker: Equatable, Sendable {
   public var maker: Maker
   /// How many times the accessory connects without protocols before it connects with all of them.
   public var cycles: Int
-  /// How long a connection without protocols lasts.
+  /// How long each connection without protocols lasts.
   public var empty: Duration
-  /// How long the accessory is disconnected between two connections.
+  /// How long the accessory stays disconnected between two connections.
   public var gap: Duration
-  /// The maximum random deviation of each duration, in either direction.
+  /// The maximum random deviation of each duration, up or down.
   public var jitter: Duration
   /// Whether the accessory responds to authentication while it is attached without protocols.
   public var answersAuthentication: Bool
 
-  /// Creates a flicker; by default it has one cycle, caused by the accessory.
+  /// Creates a flicker. By default, it has one cycle and is caused by the accessory.
   public init(
     _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
     jitter: Duration = .zero, answersAuthentication: Bool = true
@@ -265,7 +266,7 @@ public struct Flicker: Equatable, Sendable {
       "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
-  /// Returns a duration with random jitter added; never negative.
+  /// Returns a duration with random jitter added. The result is never negative.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {
     guard jitter > .zero else { return length }
     let offset = Double.random(in: -1...1, using: &random)

@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-// Quirks that affect the bytes of sessions: lost requests, and replies that are late or split.
+// Quirks that affect the bytes of sessions: requests are lost, or replies are late or split.
 
-/// The accessory waits for the user's touch before it replies, and the request cannot be cancelled (field failure W22).
+/// The accessory does not reply until the user touches it, and the request cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply if the session has ended since the request.
   public enum Reply: String, CaseIterable, Sendable {
-    /// The reply is sent in the session that is then open or, if none is open, in the next one.
+    /// The reply is sent in the session that is open at that time or, if none is open, in the next session.
     case late
     case none
   }
@@ -18,8 +18,8 @@ public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply if the session has ended since the request.
   public var reply: Reply
 
-  /// Creates a quirk; by default, the user touches the accessory after ten seconds, and a cancelled request keeps it
-  /// busy for half a minute.
+  /// Creates a quirk. By default, the user touches the accessory after ten seconds, and a cancelled request keeps the
+  /// accessory busy for half a minute.
   public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
     (self.touch, self.busy, self.reply) = (touch, busy, reply)
   }
@@ -39,14 +39,14 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }.example("busy-after-cancel,touch=5s")
 }
 
-/// The accessory silently drops bytes that do not fit into its buffer (field failure W32).
+/// The accessory silently drops bytes for which its buffer has no room (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int
-  /// The number of bytes processed from the buffer per second.
+  /// How many bytes from the buffer are processed per second.
   public var rate: Int
 
-  /// Creates a quirk; by default, the buffer holds 512 bytes.
+  /// Creates a quirk. By default, the buffer holds 512 bytes.
   public init(bytes: Int = 512, rate: Int = 2_000) {
     (self.bytes, self.rate) = (bytes, rate)
   }
@@ -59,28 +59,28 @@ public struct SmallBuffer: Equatable, Sendable {
   }.example("drops-beyond,bytes=64")
 }
 
-/// The accessory splits or joins the bytes it sends (field failure W33).
+/// The accessory splits or joins the bytes that it sends (field failure W33).
 public struct ReplyChunking: Equatable, Sendable {
   /// How the bytes are split or joined.
   public enum Pieces: String, CaseIterable, Sendable {
     /// Each byte is sent separately.
     case bytes
-    /// All bytes that are written within a period are sent at once.
+    /// All bytes that are written within a period are sent together.
     case glued
-    /// Pieces have a random length.
+    /// The pieces have random lengths.
     case split
   }
 
   /// How the bytes are split or joined.
   public var pieces: Pieces
-  /// The pause between two pieces or, with ``Pieces/glued``, how long bytes are collected.
+  /// The pause between two pieces or, for ``Pieces/glued``, the time during which bytes are collected.
   public var gap: Duration
   /// The maximum size of a piece.
   public var size: Int
-  /// The random seed; 0 means the run's seed.
+  /// The random seed. 0 means that the seed of the run is used.
   public var seed: UInt64
 
-  /// Creates a quirk that, by default, sends each byte separately.
+  /// Creates a quirk that sends each byte separately by default.
   public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
     (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
   }
@@ -110,14 +110,14 @@ public struct FirstSettingsOnly: Equatable, Sendable {
     case cr
   }
 
-  /// The bytes with which a settings command begins.
+  /// The bytes that a settings command begins with.
   public var prefix: String
   /// What marks the end of a command.
   public var end: End
-  /// The length of a pause that ends a command.
+  /// How long a pause must be to end a command.
   public var pause: Duration
 
-  /// Creates a quirk; by default, every command counts as a settings command.
+  /// Creates a quirk. By default, every command counts as a settings command.
   public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
     (self.prefix, self.end, self.pause) = (prefix, end, pause)
   }
@@ -132,7 +132,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
-/// The accessory serves the first few transactions and fails every later one (field failure W30).
+/// The accessory handles the first few transactions, and all later transactions fail (field failure W30).
 public struct FailingTransactions: Equatable, Sendable {
   /// How a transaction fails.
   public enum Answer: String, CaseIterable, Sendable {
@@ -144,10 +144,10 @@ public struct FailingTransactions: Equatable, Sendable {
   public var transactions: Int
   /// How later transactions fail.
   public var answer: Answer
-  /// The length of a pause after which a request begins a new transaction.
+  /// How long a pause must be for the next request to begin a new transaction.
   public var pause: Duration
 
-  /// Creates a quirk that, by default, serves one transaction and then stays silent.
+  /// Creates a quirk. By default, the accessory handles one transaction and then stays silent.
   public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
     (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
   }

@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. These quirks keep their state between sessions, and some of them keep it
-// while the accessory is unplugged.
+// Quirks that affect how long sessions last. These quirks keep their state from one session to the next, and some of
+// them keep it while the accessory is unplugged.
 
 extension Format<UInt64> {
-  /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.
+  /// The format of the random seed of a quirk. 0 means that the seed is derived from the seed of the run.
   static let quirkSeed = integer(0...UInt64(Int64.max))
 }
 
@@ -24,14 +24,14 @@ public struct EndedSessions: Equatable, Sendable {
   public var shortest: Duration
   /// The maximum duration of a session.
   public var longest: Duration
-  /// How long an episode lasts; zero means that it never ends.
+  /// How long an episode lasts. Zero means that it never ends.
   public var episode: Duration
-  /// How long sessions work after an episode; zero means forever.
+  /// How long sessions work after an episode. Zero means that they work forever.
   public var calm: Duration
-  /// The random seed; 0 means the run's seed.
+  /// The random seed. 0 means that the seed of the run is used.
   public var seed: UInt64
 
-  /// Creates a quirk; by default, there is one episode of two minutes.
+  /// Creates a quirk. By default, there is one episode of two minutes.
   public init(
     _ length: ClosedRange<Duration> = .seconds(3) ... .seconds(17), episode: Duration = .seconds(120),
     calm: Duration = .zero, seed: UInt64 = 0
@@ -61,16 +61,16 @@ public struct EndedSessions: Equatable, Sendable {
   }
 }
 
-/// The accessory stops working when sessions are opened too quickly (field failure W24).
+/// The accessory stops working when sessions are opened in quick succession (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// The number of sessions opened within ``within`` that makes the accessory stop working.
+  /// How many sessions must be opened within ``within`` to make the accessory stop working.
   public var opens: Int
-  /// The period in which opened sessions are counted.
+  /// The period over which opened sessions are counted.
   public var within: Duration
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
 
-  /// Creates a quirk; by default, the eighth session opened within thirty seconds triggers the quirk.
+  /// Creates a quirk. By default, the eighth session opened within thirty seconds triggers it.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -89,23 +89,23 @@ public struct WedgedByOpens: Equatable, Sendable {
   }.example("wedges-after,opens=3,within=10s")
 }
 
-/// The accessory stops sending after some time, but the session stays open (field failure W26).
+/// The accessory stops sending data after some time, but the session stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
-  /// How long the accessory sends in the first session.
+  /// How long the accessory keeps sending data in the first session.
   public var after: Duration
-  /// How long the accessory sends in the second session.
+  /// How long the accessory keeps sending data in the second session.
   public var restart: Duration
-  /// How long the accessory sends in each later session.
+  /// How long the accessory keeps sending data in every session after the second.
   public var later: Duration
-  /// The maximum random deviation of each of these durations, in either direction.
+  /// The maximum random deviation of each of these durations, up or down.
   public var jitter: Duration
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
-  /// The random seed; 0 means the run's seed.
+  /// The random seed. 0 means that the seed of the run is used.
   public var seed: UInt64
 
-  /// Creates a quirk; by default, the first session works for thirty seconds, the second for three minutes, and later
-  /// ones for ten seconds.
+  /// Creates a quirk. By default, the first session works for thirty seconds, the second session for three minutes, and
+  /// every other session for ten seconds.
   public init(
     after: Duration = .seconds(30), restart: Duration = .seconds(180), later: Duration = .seconds(10),
     jitter: Duration = .zero, rest: Duration = .seconds(30), seed: UInt64 = 0
@@ -129,18 +129,18 @@ public struct GoesSilent: Equatable, Sendable {
   }.example("goes-silent,after=5s,restart=20s,later=2s")
 }
 
-/// The accessory does not notice that a session was cut off, and therefore ends every new session (field failure W25).
+/// The accessory does not notice that a session was cut off, so it ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if it ended less than this long after its last byte.
   public var within: Duration
-  /// The time within which the accessory ends a new session.
+  /// The maximum time before the accessory ends a new session.
   public var ends: Duration
-  /// How long the accessory must be unplugged before it forgets the session that was cut off.
+  /// How long the accessory must be unplugged to forget the session that was cut off.
   public var rest: Duration
-  /// The random seed; 0 means the run's seed.
+  /// The random seed. 0 means that the seed of the run is used.
   public var seed: UInt64
 
-  /// Creates a quirk; by default, the accessory forgets the old session after thirty seconds without power.
+  /// Creates a quirk. By default, the accessory forgets the old session after thirty seconds without power.
   public init(
     within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
   ) {

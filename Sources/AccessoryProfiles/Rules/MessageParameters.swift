@@ -2,21 +2,22 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Converts parameters from the form used in files to the form sent on the wire, as the message catalog specifies.
+/// Converts parameters from the form used in files to the form sent on the wire, based on the message catalog.
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
-  /// The message being answered; nil if there is none.
+  /// The message being answered, or nil if there is none.
   private let asked: MessageID?
 
-  /// Prepares to convert the parameters of `message`, which is the answer to the message `asking`.
+  /// Prepares to convert the parameters of `message`. If `message` is an answer, `asking` is the message that it
+  /// answers.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []
     asked = asking
   }
 
-  /// Returns the parameters as sent on the wire.
+  /// Returns the parameters as they are sent on the wire.
   public func elements(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Element] {
     try elements(members, known)
   }
@@ -66,7 +67,7 @@ public struct MessageParameters {
     try find(key, known)
   }
 
-  /// Finds a parameter by number or name; spaces and dashes are equivalent, and case is ignored.
+  /// Finds a parameter by number or name. Names may be written with spaces or dashes, in upper or lower case.
   private func find(
     _ key: String, _ known: [MessageCatalog.ParameterEntry]
   ) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
@@ -145,7 +146,8 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width that the parameter's kind requires; nil if it does not fit or the width is unknown.
+  /// Encodes a number in the width that the kind of parameter requires. Returns nil if the number does not fit or the
+  /// width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {
@@ -179,7 +181,7 @@ public struct MessageParameters {
 }
 
 extension MessageID {
-  /// Reads a message's name, or its number as four hex digits with or without 0x.
+  /// Reads the name of a message, or its number as four hex digits with or without 0x.
   public init(written text: String) throws(OptionError) {
     if let entry = MessageCatalog.named(text) {
       self = entry.id

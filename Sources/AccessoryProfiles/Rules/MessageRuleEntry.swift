@@ -1,15 +1,15 @@
 import AccessoryFormats
 import IAP2
 
-/// A message rule, as written in files: which control message to send automatically, and when.
+/// A message rule, as written in files. The rule says which control message to send automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
-  /// The message being answered; nil for a rule that applies when the accessory connects.
+  /// The message that the rule answers, or nil if the rule applies when the accessory connects.
   public var on: MessageName?
-  /// The conditions that the message's parameters must meet.
+  /// The conditions that the parameters of the received message must meet.
   public var with: [Named<MessageValue>] = []
   /// How long to wait after the received message, or after the accessory connects.
   public var after: Duration = .zero
-  /// The interval at which the message is repeated; nil for no repetition.
+  /// The interval at which the message is repeated, or nil if it is sent only once.
   public var every: Duration?
   /// The message that stops the rule.
   public var until: MessageName?
@@ -17,9 +17,9 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var send: MessageName
   /// The parameters of the message to send.
   public var parameters: [Named<MessageValue>] = []
-  /// Whether to send only the parameters that the received message asks for.
+  /// Whether to send only the parameters that the received message requests.
   public var selects = false
-  /// Whether to send the message even if the peer has not declared it.
+  /// Whether to send the message even if the peer has not declared that it can receive it.
   public var ignoresDeclaration = false
 
   /// A message's name or number, written the same way in all parts of a profile.
@@ -69,7 +69,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports mistakes in the parameters. Message names that could not be read have already been reported.
+  /// Reports mistakes in the parameters. Message names that could not be read are not reported again.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -79,7 +79,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     checkParameters(object, answering: asked)
   }
 
-  /// Reports mistakes in the parameters to send, which are under the key `parameters` of `object`.
+  /// Reports mistakes in the parameters to send, which `object` holds under the key `parameters`.
   public func checkParameters(_ object: ObjectReader, answering asked: MessageID? = nil) {
     guard let message = send.messageID else { return }
     Self.report("parameters", object) { () throws(OptionError) in
@@ -110,10 +110,10 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// A placeholder for a missing message name; no message has this number.
+  /// Stands for a message name that is missing. No message has this number.
   fileprivate static let unread = Self.id(0)
 
-  /// Returns the message's number; throws if the name is unknown.
+  /// Returns the number of the message, or throws an error if the name is unknown.
   func known() throws(OptionError) -> MessageID {
     guard let messageID else { throw OptionError(MessageID.complaint(about: description)) }
     return messageID
@@ -126,22 +126,22 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter, as written in files and commands. The encoding depends on the parameter;
-/// see ``MessageParameters``.
+/// The value of a parameter of a control message, as written in files and commands. The encoding depends on the
+/// parameter. See ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string: the value of a text parameter or, for other parameters, a number, or bytes in hex. `=name` copies a
-  /// parameter of the message being answered, and `=time` inserts the current time.
+  /// A string. It is the value of a text parameter or, for other parameters, a number or bytes in hex. `=name` copies a
+  /// parameter from the message being answered, and `=time` inserts the current time.
   case text(String)
   case number(Int64)
-  /// A boolean value, or whether a parameter without a value is present.
+  /// A boolean value. For a parameter that has no value, this says whether the parameter is present.
   case boolean(Bool)
   /// Several parameters with the same number, or a list of message numbers.
   case list([MessageValue])
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// The format of parameters by name or number. The schema describes the parameters only as an object, because their
-  /// valid contents depend on the message.
+  /// The format of parameters, each given by name or number. The schema describes the parameters only as an object,
+  /// because which parameters are valid depends on the message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))
     return Format(shape) { value, place in
@@ -151,12 +151,12 @@ public indirect enum MessageValue: Equatable, Sendable {
     }
   }()
 
-  /// The integers that a JSON number can represent exactly.
+  /// The range of integers that a JSON number can represent exactly.
   private static let range = -(Int64(1) << 53)...(Int64(1) << 53)
   private static let expectation = "text, a whole number, true or false, a list or an object"
 
-  /// Returns the format of a value; `depth` limits the nesting of lists and groups. No known message needs more than
-  /// two levels.
+  /// Returns the format of a value. `depth` limits the nesting of lists and groups. No known message needs more than
+  /// two levels of nesting.
   private static func format(depth: Int) -> Format<MessageValue> {
     Format(shape) { value, place in
       switch value.content {
@@ -191,7 +191,8 @@ public indirect enum MessageValue: Equatable, Sendable {
 }
 
 extension [Named<MessageValue>] {
-  /// Parses command-line words such as `battery-percent=50` or, for a parameter in a group, `playback.status=2`.
+  /// Parses words from the command line, such as `battery-percent=50` or, for a parameter in a group,
+  /// `playback.status=2`.
   public init(words: [String]) throws(OptionError) {
     self = []
     for word in words {

@@ -1,33 +1,34 @@
 import AccessoryFormats
 
-/// A script: how a session's bytes are divided into requests, and how each request is answered.
+/// A script defines how the bytes of a session are divided into requests, and how each request is answered.
 public struct Script: Equatable, Sendable {
   /// How requests are recognized in a byte stream.
   public enum Framing: Equatable, Sendable {
-    /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
-    /// answer that should end with the delimiter must include it.
+    /// Each request ends with these bytes. Rules are not matched against the delimiter itself. Answers are sent as
+    /// written, so an answer that should end with the delimiter must contain it.
     case delimiter([UInt8])
     case fixed(Int)
-    /// Each request is a frame with a length field. Answers are framed in the same way.
+    /// Each request is a frame with a length field. Answers are framed in the same way as requests.
     case frame(Frame)
-    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that no
-    /// rule can match, whatever follows, form one unknown request.
+    /// A request begins where the previous request ended, and is complete as soon as its bytes match a rule. Bytes that
+    /// can no longer match any rule, whatever follows them, form one unknown request.
     case any
   }
 
   /// How requests are recognized.
   public var framing: Framing
-  /// The rules; the first rule that matches a request answers it.
+  /// The rules. A request is answered by the first rule that matches it.
   public var rules: [Rule]
-  /// The answer to a request that matches no rule; nil for none.
+  /// The answer to a request that matches no rule, or nil to send no answer.
   public var otherwise: [UInt8]?
-  /// The answers to a frame with a wrong checksum.
+  /// The answers to a frame that has a wrong checksum.
   public var wrongChecksum: [Answer] = []
-  /// Timers, which send data without a request.
+  /// Timers, which send data without waiting for a request.
   public var timers: [Timer] = []
-  /// The states of the accessory; the first state is the initial one. All scripts of an accessory share the states.
+  /// The states that the accessory can be in. The first state is the initial state. All scripts of an accessory share
+  /// the states.
   public var states: [String] = []
-  /// How many bytes are read per second; nil means no limit.
+  /// How many bytes are read per second, or nil if there is no limit.
   public var bytesPerSecond: Int?
 
   /// Creates a script.
@@ -37,7 +38,7 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// All lists of answers in the script, with their paths.
+  /// All lists of answers in the script, each with its path.
   package var answerLists: [(path: String, answers: [Answer])] {
     rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
       + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
@@ -68,7 +69,7 @@ public struct Script: Equatable, Sendable {
 }
 
 extension Profile {
-  /// The states that the scripts share; the first state is the initial one.
+  /// The states that the scripts share. The first state is the initial state.
   package var scriptStates: [String] {
     for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
       return script.states
@@ -122,10 +123,10 @@ private struct FramingParts: Equatable {
 }
 
 extension Script {
-  /// A frame with a length field, which consists of a header, the length, the payload, and a checksum.
+  /// A frame with a length field. A frame consists of a header, the length, the payload, and a checksum.
   ///
-  /// Rules are compared only with the content: the payload, preceded by any bytes between header and length. Answers
-  /// are written in the same way; the simulator adds the other parts of the frame.
+  /// Rules are matched only against the content of a frame, which is the payload and any bytes between the header and
+  /// the length. Answers consist of the content only. The simulator adds the other parts of the frame.
   public struct Frame: Equatable, Sendable {
     /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {
@@ -133,13 +134,13 @@ extension Script {
       case little
     }
 
-    /// The bytes that the length counts.
+    /// Which bytes the length counts.
     public enum Counted: String, CaseIterable, Sendable {
       /// The length counts all bytes after the length field.
       case rest
       /// The length counts only the payload, without the checksum.
       case payload
-      /// The length counts the whole frame.
+      /// The length counts all bytes of the frame.
       case frame
     }
 
@@ -151,13 +152,13 @@ extension Script {
     public var lengthWidth = 2
     /// The byte order of the length.
     public var order = ByteOrder.big
-    /// The bytes that the length counts.
+    /// Which bytes the length counts.
     public var counts = Counted.rest
-    /// The checksum at the end; nil for none.
+    /// The checksum at the end, or nil if there is none.
     public var checksum: FrameChecksum?
     /// The byte order of the checksum.
     public var checksumOrder = ByteOrder.big
-    /// The position in the frame of the first byte that the checksum covers.
+    /// The position within the frame of the first byte that the checksum covers.
     public var checksumFrom = 0
     /// The maximum size of a frame in bytes.
     public var longest = 4_096

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Checks a profile's scripts, which share states and may send bytes in one another's sessions.
+/// Checks the scripts of a profile, which share states and may send bytes in each other's sessions.
 extension ProfileCheck {
   private struct Placed {
     var script: Script
@@ -269,7 +269,8 @@ extension ProfileCheck {
     warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
   }
 
-  /// Returns text that looks like a wildcard; nil for strings that real protocols use, such as `*IDN?`.
+  /// Returns text that looks like a wildcard, or nil. Strings that real protocols use, such as `*IDN?`, do not count as
+  /// wildcards.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
     if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }
@@ -279,7 +280,7 @@ extension ProfileCheck {
 }
 
 extension Script.Rule {
-  /// Returns true if this rule, which precedes `other`, matches every request that `other` matches.
+  /// Returns true if this rule, which comes before `other`, matches every request that `other` matches.
   fileprivate func isUsed(whenever other: Script.Rule) -> Bool {
     guard times == nil else { return false }
     return states.isEmpty || (!other.states.isEmpty && other.states.allSatisfy(states.contains))

@@ -4,23 +4,23 @@ import AccessoryFormats
 extension Script {
   /// One rule: a request, the states in which it is answered, and the answers.
   public struct Rule: Equatable, Sendable {
-    /// The complete request; exactly one of `request`, ``prefix`` and ``regex`` is given.
+    /// The complete request. Exactly one of `request`, ``prefix`` and ``regex`` must be given.
     public var request: [UInt8]?
-    /// The bytes with which the request begins.
+    /// The bytes that the request begins with.
     public var prefix: [UInt8]?
-    /// The regular expression that the whole request matches.
+    /// The regular expression that must match the whole request.
     public var regex: BytePattern?
-    /// The states in which the rule applies; empty means all.
+    /// The states in which the rule applies. If the list is empty, the rule applies in all states.
     public var states: [String] = []
-    /// How many times the rule answers before the state changes; nil means no limit.
+    /// How many times the rule answers before the state changes, or nil if there is no limit.
     public var times: Int?
-    /// The answer; empty for none.
+    /// The answer. If it is empty, no answer is sent.
     public var response: [UInt8]
     /// How long to wait after the request before sending the answer.
     public var delay: Duration
-    /// Answers with inserted values, pauses and actions, which replace `response`.
+    /// Answers that can contain inserted values, pauses and actions. They replace `response`.
     public var answers: [Answer] = []
-    /// The state that the script enters immediately; nil if the state does not change.
+    /// The state that the script enters immediately, or nil if the state does not change.
     public var next: String?
 
     /// Creates a rule.
@@ -95,15 +95,16 @@ extension Script {
 
   /// A timer that sends answers without a request, in each session that runs the script.
   public struct Timer: Equatable, Sendable {
-    /// The states in which the timer runs; empty means all.
+    /// The states in which the timer runs. If the list is empty, the timer runs in all states.
     public var states: [String] = []
-    /// The delay before the timer first fires, measured from when the session is opened or the state is entered.
+    /// The delay before the timer fires for the first time, measured from when the session is opened or the state is
+    /// entered.
     public var after: Duration?
-    /// The interval at which the timer fires again; nil means that it fires once.
+    /// The interval at which the timer fires again, or nil if it fires only once.
     public var every: Duration?
     /// The answers to send and the actions to perform.
     public var answers: [Answer]
-    /// The state that the script enters immediately; nil if the state does not change.
+    /// The state that the script enters immediately, or nil if the state does not change.
     public var next: String?
 
     /// Creates a timer.
@@ -181,29 +182,29 @@ extension Format<BytePattern> {
 }
 
 extension Script {
-  /// One of several answers: bytes to send, or an action that the accessory performs.
+  /// One item in a list of answers: bytes to send, or an action that the accessory performs.
   public struct Answer: Equatable, Sendable {
-    /// Whether, and after how long, an accessory that unplugs itself is plugged in again.
+    /// Whether an accessory that unplugs itself is plugged in again, and after how long.
     public enum Absence: Equatable, Sendable {
       case stays
       case returns(after: Duration)
     }
 
-    /// The bytes to send; nil for none.
+    /// The bytes to send, or nil to send none.
     public var send: ScriptTemplate?
-    /// The protocol in whose sessions the answer is sent; nil for only the session that made the request.
+    /// The protocol in whose sessions the answer is sent, or nil to send it only in the session that made the request.
     public var protocolName: String?
     /// Whether to send the answer without a frame around it.
     public var isUnframed = false
     /// The pause before this answer.
     public var after = Duration.zero
-    /// The state that the script enters; nil if the state does not change.
+    /// The state that the script enters, or nil if the state does not change.
     public var next: String?
     /// A quirk that the accessory has from then on.
     public var quirk: Quirk?
-    /// The reason for closing the session; nil if the session stays open.
+    /// The reason for closing the session, or nil to keep the session open.
     public var close: String?
-    /// How long the accessory stays unplugged after it unplugs itself; nil if it does not unplug itself.
+    /// How long the accessory stays unplugged after it unplugs itself, or nil if it does not unplug itself.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.
@@ -240,7 +241,7 @@ extension Script {
 }
 
 extension Format<[Script.Answer]> {
-  /// The format of answers: each is an object, or just the data to send.
+  /// The format of a list of answers. Each answer is written as an object or as just the data to send.
   static let answers: Format = {
     let sent = Format<ScriptTemplate>.template
     let whole = Script.Answer.format.format
@@ -274,7 +275,7 @@ extension Format<Script.Answer.Absence> {
 }
 
 extension Format<ScriptTemplate> {
-  /// The format of a string with inserted values, or of bytes in hex.
+  /// The format of a string that can contain inserted values, or of bytes in hex.
   static let template = Format(Format<[UInt8]>.bytes.shape) { value, place in
     guard case .text(let text) = value.content else {
       return Format<[UInt8]>.bytes.read(value, at: place).map(ScriptTemplate.init(bytes:))

@@ -3,7 +3,7 @@ import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when the answer is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as UTF-8, including a `$` that precedes a placeholder; a literal `${` is written
+/// Everything outside `${…}` is sent as UTF-8, including a `$` in front of a placeholder. A literal `${` is written as
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
   /// The form in which a template was written.
@@ -14,10 +14,10 @@ public struct ScriptTemplate: Equatable, Sendable {
 
   package enum NumberForm: Equatable, Sendable {
     case binary(width: Int, isLittle: Bool)
-    /// A number written with at least this many digits.
+    /// A number that is written with at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
-    /// The length of the number in bytes; nil if any number of digits is allowed.
+    /// The length of the number in bytes, or nil if it may have any number of digits.
     package var width: Int? {
       switch self {
       case .binary(let width, _): width
@@ -30,27 +30,27 @@ public struct ScriptTemplate: Equatable, Sendable {
     case bytes([UInt8])
     case group(Int)
     case namedGroup(String)
-    /// A counter; if `counts` is set, it is incremented before it is inserted.
+    /// A counter. If `counts` is set, the counter is incremented before it is inserted.
     case counter(String, counts: Bool, NumberForm)
     case random(ClosedRange<Int>, NumberForm)
     /// The time of day in a strftime format.
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// Where lengths and checksums begin to count; if this placeholder is missing, at the start of the answer.
+    /// Where lengths and checksums begin to count. Without this placeholder, they begin at the start of the answer.
     case begin
-    /// Where lengths and checksums stop counting; if this placeholder is missing, a checksum stops at its own position
-    /// and a length at the end of the answer.
+    /// Where lengths and checksums stop counting. Without this placeholder, a checksum stops at its own position and a
+    /// length stops at the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
   }
 
-  /// The template in the form in which it was written.
+  /// The template as originally written.
   public let source: Source
   package let parts: [Part]
 
-  /// Parses a string. The error quotes the invalid part.
+  /// Parses a string. The error quotes the part that is invalid.
   public init(_ text: String) throws(ScriptTemplateError) {
     source = .text(text)
     parts = try Self.parts(of: text)
@@ -135,7 +135,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // A later check of the whole script verifies that the rule's regex has a group with this name.
+      // When the whole script is checked later, easim verifies that the rule's regex has a group with this name.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
