@@ -2,9 +2,10 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// Handles an accessory's automatic messages, other messages outside identification and sessions, and file transfers.
+// Handles an accessory's automatic messages, all other messages that do not belong to identification or sessions, and
+// file transfers.
 extension AccessoryAttachment {
-  /// Starts the profile's rules once the device has accepted the identification.
+  /// Starts the rules in the profile once the device has accepted the identification.
   func beginRules() {
     guard isWhole, !prepared.rules.isEmpty else { return }
     let player =
@@ -17,7 +18,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// Handles a sent or received message that appears on the timeline or in a rule.
+  /// Handles a message that was sent or received and that appears on the timeline or in a rule.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
@@ -38,7 +39,7 @@ extension AccessoryAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send; returns true if the message was sent immediately.
+  /// Sends a message, or changes what the rules send. Returns true if the message was sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -6,10 +6,11 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The accessory's end of one cable; handles authentication and sessions according to the profile and its quirks.
+/// The accessory's end of one cable. It handles authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
-    /// Identification and authentication are over, or a quirk holds them up, so the device will receive nothing more.
+    /// The device will receive nothing more, because identification and authentication are finished or a quirk is
+    /// holding them up.
     case deviceIsDone
     case wantsToDetach
     case ended(String)
@@ -21,7 +22,7 @@ final class AccessoryAttachment: ConnectionOwner {
   let prepared: PreparedProfile
   let isWhole: Bool
   let connection: Connection<AccessoryRole>
-  /// Sends the accessory's automatic messages; nil if there are none.
+  /// Sends the accessory's automatic messages. Nil if there are none.
   var player: MessagePlayer?
   var files: FileTransfers?
   private(set) var isIdentified = false
@@ -29,13 +30,13 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Open native channels that the accessory deliberately leaves unanswered.
+  /// Native channels that are open but that the accessory deliberately leaves unanswered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
-  /// Creates an attachment of `accessory`, which must outlive the attachment.
+  /// Creates an attachment of `accessory`. The accessory must outlive the attachment.
   init(
     of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings,
     handshakeTimeouts: HandshakeTimeouts,
@@ -88,13 +89,13 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.closeSessions()
   }
 
-  /// Stops answering in this attachment's sessions, which stay open on the device.
+  /// Stops answering in the sessions of this attachment. On the device, the sessions stay open.
   func forgetSessions() {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Runs `work` later if this attachment still exists. The timer must not retain the attachment, which retains the
-  /// timer.
+  /// Runs `work` after a delay if this attachment still exists. The timer must not retain the attachment, which retains
+  /// the timer.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -193,7 +194,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
-      // A device that authenticates before identification gets stuck here.
+      // A device that starts authentication before identification gets stuck here.
       log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
@@ -223,7 +224,7 @@ final class AccessoryAttachment: ConnectionOwner {
       try Worker.start {
         let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
         loop.execute {
-          // An answer to a challenge on one link must not be sent on the next link.
+          // An answer to a challenge from one link must not be sent on another link.
           guard let owner = owner.value.object, owner.linkNumber == link else { return }
           owner.take(result)
         }
@@ -333,7 +334,8 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// Returns the context for a session's behavior. Events that the behavior reports contain the session's number.
+  /// Returns the context for a session's behavior. The session's number is added to the events that the behavior
+  /// reports.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(

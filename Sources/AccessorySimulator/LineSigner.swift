@@ -3,8 +3,8 @@ import AccessoryFormats
 import Certificates
 import LinuxIO
 
-/// An authentication coprocessor on another board. A program or a Unix socket provides the certificate and signatures;
-/// each request is one line.
+/// An authentication coprocessor on another board. A program or a Unix socket provides the certificate and the
+/// signatures. Each request is one line.
 ///
 /// ```
 ///   certificate              ──▶   30820…        the certificate for AA01, in hex
@@ -17,17 +17,17 @@ import LinuxIO
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: chip, on: loop) { … }
 /// ```
 public final class LineSigner: AccessoryAuthenticator {
-  /// The time limit for an answer; the slowest coprocessors take 1.7 s to sign.
+  /// The time limit for an answer. The slowest coprocessors take 1.7 s to sign.
   public static let limit = Duration.seconds(10)
 
   /// The certificate for AA01.
   public let certificate: [UInt8]
-  /// The reason why an Apple device would refuse the certificate; nil if easim can parse the certificate.
+  /// The reason why an Apple device would refuse the certificate, or nil if easim can parse the certificate.
   public let objection: String?
   /// Always true, because a coprocessor may take seconds to sign.
   public var isSlow: Bool { true }
 
-  /// The coprocessor generation, derived from the certificate's key; nil if the certificate cannot be read.
+  /// The coprocessor generation, as derived from the key in the certificate, or nil if the certificate cannot be read.
   private let generation: CoprocessorGeneration?
   private let line: Locked<SignerLine>
 
@@ -64,7 +64,7 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. The connection's loop runs only while a caller waits, on the caller's thread.
+/// The connection to a signer. The loop of the connection runs only while a caller is waiting, on the caller's thread.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -73,11 +73,11 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// The number of requests that timed out and may still be answered.
+  /// The number of requests that have timed out and may still be answered.
   private var lateAnswers = 0
-  /// The last text that the program wrote to stderr.
+  /// The last text that the program wrote to standard error.
   private var complaint: String?
-  /// Why the connection ended; nil while it is open.
+  /// Why the connection ended, or nil if it is still open.
   private var end: String?
 
   init(_ place: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {
@@ -116,7 +116,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     }
   }
 
-  /// Sends one request and returns the bytes of its answer.
+  /// Sends a request and returns the bytes of the answer.
   func ask(_ request: String) throws(AuthenticatorError) -> [UInt8] {
     let word = request.prefix { $0 != " " }
     answers = []
@@ -142,7 +142,8 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     throw .signer("\(place) answered '\(word)' with an empty line")
   }
 
-  /// Sends a request; returns false if only part of it was accepted. Pipes and sockets hold hundreds of requests.
+  /// Sends a request. Returns false if only part of it was accepted. That is rare, because pipes and sockets have room
+  /// for hundreds of requests.
   private func send(_ text: String) -> Bool {
     guard end == nil else { return false }
     let bytes = Array(text.utf8)

@@ -2,35 +2,36 @@ import AccessoryCore
 import AccessoryProfiles
 import IAP2
 
-/// A profile encoded for the wire, to avoid encoding it again for each attachment.
+/// A profile that has been encoded for the wire, so that it does not need to be encoded for each attachment.
 ///
-/// Accessories that are created consecutively from the same profile share the encoding, on any thread.
+/// Accessories that are created one after the other from the same profile share the encoding, even across threads.
 final class PreparedProfile: Sendable {
   let profile: Profile
   let link: LinkSettings
   let reportsSessionStatus: Bool
-  /// The protocols whose sessions use native transport on a cable that has native channels.
+  /// The protocols whose sessions use native transport if the cable has native channels.
   let besideTheLink: [String]
   let rules: [MessageRule]
   let heardMessages: Set<MessageID>
 
-  // These quirks are nil if the accessory does not have them.
+  // Each of these quirks is nil if the accessory does not have it.
 
   let oddAuthentication: OddAuthentication?
   let oddIdentification: OddIdentification?
-  /// The maximum number of stale bytes at the start of a session; nil without the stale-bytes quirk.
+  /// The maximum number of stale bytes at the start of a session, or nil if the accessory does not have the stale-bytes
+  /// quirk.
   let staleBytes: Int?
 
-  /// The identification without protocols, if the accessory flickers.
+  /// The identification without protocols. Only an accessory that flickers has one.
   private let empty: PreparedIdentification?
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
 
   private static let last = Locked<PreparedProfile?>(nil)
 
-  /// Returns the most recently prepared profile if it is the same one, as is common in large tests.
+  /// Returns the most recently prepared profile if it is the same profile, which is common in large tests.
   static func prepared(_ profile: Profile) -> PreparedProfile {
-    // Programs that compare equal may come from different files, not all of which are trusted.
+    // Two programs that compare equal may come from different files, one of which may not be trusted.
     guard profile.programs.isEmpty else { return PreparedProfile(profile) }
     if let last = last.withLock(\.self), last.profile == profile { return last }
     let made = PreparedProfile(profile)
@@ -52,7 +53,8 @@ final class PreparedProfile: Sendable {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // SimulatedAccessory applies the flicker; SessionQuirks applies the other quirks that span several attachments.
+      // SimulatedAccessory applies the flicker, and SessionQuirks applies the other quirks that extend over several
+      // attachments.
       default: break
       }
     }
@@ -75,18 +77,20 @@ final class PreparedProfile: Sendable {
     return .prepared(profile)
   }
 
-  /// Returns the identification, without protocols if `isWhole` is false, as in the first connection of a flicker.
+  /// Returns the identification. If `isWhole` is false, as in the first connection of a flicker, it contains no
+  /// protocols.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty ?? PreparedIdentification(profile.identification(isWhole: false)) }
     return hasNativeChannels ? whole : wholeWithoutSides
   }
 }
 
-// A profile's contents as sent over iAP2.
+// The contents of a profile as they are sent over iAP2.
 
 extension Profile {
-  /// Returns the accessory's identification, without protocols if `isWhole` is false, as in the first connection of a
-  /// flicker. Without native channels, protocols with native transport use the link like all others.
+  /// Returns the accessory's identification. If `isWhole` is false, as in the first connection of a flicker, it
+  /// contains no protocols. On a cable without native channels, protocols with native transport use the link, as all
+  /// other protocols do.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
@@ -159,7 +163,7 @@ extension Profile.Transport {
 }
 
 extension Profile.Location {
-  /// Parameter 22, a group: the number, the name, and an empty parameter for each feature.
+  /// Parameter 22 is a group that contains the number, the name, and an empty parameter for each feature.
   fileprivate var parameter: Parameter {
     var writer = ParameterWriter()
     writer.u16(0, id)
@@ -172,7 +176,7 @@ extension Profile.Location {
 }
 
 extension Duration {
-  /// The duration in milliseconds, as in a SYN. The profile's reader has already checked the range.
+  /// The duration in milliseconds, as used in a SYN. The range was checked when the profile was read.
   fileprivate var wireMilliseconds: UInt16 {
     UInt16(clamping: components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000)
   }

@@ -6,14 +6,14 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port, which follows its profile and its quirks.
+/// A simulated accessory at one port. It behaves as its profile and its quirks specify.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// The accessory's profile, without the quirks that scripts add.
+  /// The accessory's profile. Quirks that scripts add are not included.
   public var profile: Profile { original.profile }
   private let original: PreparedProfile
   private var prepared: PreparedProfile
@@ -23,15 +23,15 @@ public final class SimulatedAccessory {
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
   let tellsMessages: Bool
-  /// The time at which the loop's clock was 0, in seconds since 1970.
+  /// The time in seconds since 1970 at which the loop's clock was 0.
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
   }
-  /// Receives the files that the device sends; if nil, files are dropped.
+  /// Receives the files that the device sends. If nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies session quirks in all attachments; nil if there are none.
+  /// Applies session quirks in all attachments. Nil if there are none.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {
@@ -46,12 +46,12 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the port failed, if it failed before any device connected; otherwise nil.
+  /// Why the port failed, if it failed before any device connected, or nil otherwise.
   public private(set) var failure: String?
-  /// How many times the accessory was plugged in, counting each connection of a flicker.
+  /// How many times the accessory has been plugged in. Each connection of a flicker counts.
   public private(set) var plugCount = 0
   private var hadCable = false
-  /// The accessory's number in its world, as used in events; nil outside worlds.
+  /// The number of the accessory in its world, as used in events, or nil if the accessory is not in a world.
   package var worldNumber: Int?
 
   private var flicker: WireFlickerMachine
@@ -59,12 +59,13 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of the accessory's events: the accessory as it currently presents itself.
+  /// The subject of the accessory's events, which describes the accessory as it currently presents itself.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` is called on the loop with each of the accessory's events;
-  /// `link` can change link settings that profiles do not contain. A device that exceeds `handshakeTimeouts` is
-  /// disconnected. With `tellsMessages`, every control message causes an event, and every undeclared message a warning.
+  /// Creates an accessory that is not plugged in yet. `report` is called on the loop for each event of the accessory.
+  /// `link` can change link settings that profiles do not contain. A device that exceeds one of the `handshakeTimeouts`
+  /// is disconnected. If `tellsMessages` is set, every control message causes an event, and every undeclared message
+  /// causes a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
@@ -94,7 +95,7 @@ public final class SimulatedAccessory {
     programs.endAll()
   }
 
-  /// Whether the accessory is plugged in, with or without protocols.
+  /// Whether the accessory is plugged in, even if it currently offers no protocols.
   public var isAttached: Bool {
     switch flicker.state {
     case .empty, .whole: true
@@ -105,43 +106,46 @@ public final class SimulatedAccessory {
   /// Whether a quirk makes the device refuse the accessory's valid signatures.
   package var hasRefusedSignatures: Bool { original.profile.quirks.authentication?.answer == .refuse }
 
-  /// Whether the accessory is plugged in with all its protocols, after any flicker.
+  /// Whether the accessory is plugged in with all of its protocols, which is the case after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// The number of running programs that the accessory's sessions started. Programs get time to exit after their
-  /// session ends; releasing the accessory, which must be unplugged first, ends all programs immediately.
+  /// The number of programs that the accessory's sessions have started and that are still running. When a session ends,
+  /// its program has some time to exit. Releasing the accessory, which must be unplugged first, ends all programs
+  /// immediately.
   public var runningPrograms: Int { programs.count }
 
-  /// Plugs the accessory in; throws if the port cannot be opened. A port that fails later causes a warning.
+  /// Plugs the accessory in, or throws an error if the port cannot be opened. If the port fails later, a warning is
+  /// reported.
   public func plugIn() throws {
     try perform(flicker.plugIn())
   }
 
-  /// Unplugs the accessory in any state.
+  /// Unplugs the accessory, regardless of its state.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Unplugs the accessory, and plugs it in again with the profile's flicker or, if there is none, the default one.
+  /// Unplugs the accessory and plugs it in again with a flicker: the profile's flicker if there is one, otherwise the
+  /// default flicker.
   public func flickerNow() {
     let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Closes every session of the connected device, and stays attached.
+  /// Closes all sessions with the connected device. The accessory stays attached.
   public func closeSessions() {
     attachment?.closeSessions()
   }
 
-  /// Forgets all sessions, which stay open on the device but get no answers. New sessions work normally.
+  /// Forgets all sessions. On the device, the sessions stay open but get no answers. New sessions work normally.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
-  /// Sends a control message to the connected device. If the profile's rules send this message, the rules' parameters
-  /// change instead, and only a device that subscribed to the message receives it immediately. Returns true if the
-  /// message was sent immediately.
+  /// Sends a control message to the connected device. If the profile's rules send this message, the call changes the
+  /// parameters in the rules instead, and the message is sent immediately only to a device that has subscribed to it.
+  /// Returns true if the message was sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     attachment?.say(id, parameters) ?? false
@@ -160,7 +164,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // Notifies the quirks only after the accessory's sessions have ended.
+      // The quirks are notified only after the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()
@@ -212,8 +216,8 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because the script runs in a call from the cable that unplugging
-    // destroys.
+    // Unplugging is deferred to a later turn, because the script is running in a call from the cable, which is
+    // destroyed by unplugging.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
@@ -222,7 +226,7 @@ public final class SimulatedAccessory {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // Quirks that do not affect sessions take effect at the next attachment.
+    // Quirks that do not concern sessions take effect at the next attachment.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)
@@ -250,7 +254,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refuse(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
-      // If the port fails later, for example because a user unbinds a gadget, the accessory counts as unplugged.
+      // If the port fails later, for example because a user unbinds a gadget, the accessory is considered unplugged.
       if !hadCable { failure = why }
       unplug(why)
     }
@@ -292,14 +296,14 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Returns the plugged-in accessory to its initial state, in which it waits for the next device.
+  /// Returns the accessory, which stays plugged in, to its initial state. It then waits for the next device.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)
     armTimer()
   }
 
-  /// The step that the connected device is expected to take next; nil if there is no device.
+  /// The step that the connected device is expected to take next, or nil if no device is connected.
   package var phase: PeerPhase? { attachment?.phase }
 
   func log(_ kind: TimelineEvent.Kind) {

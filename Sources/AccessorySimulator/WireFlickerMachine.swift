@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Decides when an accessory that flickers on the wire is plugged in, and whether it then offers its protocols.
+/// Decides when an accessory that flickers on the wire is plugged in, and whether it offers its protocols at that time.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`
@@ -12,13 +12,13 @@ import AccessoryProfiles
 ///                                                                  last cycle: whole ◀┘
 /// ```
 ///
-/// The time without protocols starts only when the device has accepted the accessory's identification and
-/// authentication, so that a late or slow host still sees the whole flicker. A device that disconnects and returns sees
-/// the flicker again.
+/// The time without protocols does not start until the device has accepted the accessory's identification and
+/// authentication. A late or slow host therefore still sees the whole flicker. A device that disconnects and returns
+/// sees the flicker again.
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols until `leavesAt`, which is set once the device is done.
+    /// The accessory is attached without protocols until `leavesAt`. This time is set once the device is done.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole
@@ -33,7 +33,7 @@ struct WireFlickerMachine {
   private(set) var state = State.unplugged
   /// The flicker of this attachment.
   private(set) var flicker: Flicker?
-  /// The flicker of every attachment; nil for none.
+  /// The flicker of every attachment, or nil if the accessory does not flicker.
   private var own: Flicker?
 
   init(flicker: Flicker?) {
@@ -42,7 +42,7 @@ struct WireFlickerMachine {
   }
 
   mutating func change(to flicker: Flicker?) {
-    // The accessory ignores a flicker that the device causes.
+    // If the device causes the flicker, the accessory does nothing.
     own = flicker?.maker == .wire ? flicker : nil
   }
 
@@ -65,7 +65,8 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs the accessory and, after a gap, plugs it in again with its own flicker or, if it has none, with `other`.
+  /// Unplugs the accessory and, after a gap, plugs it in again. The accessory then flickers in its own way or, if it
+  /// has no flicker, as `other` specifies.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other
@@ -92,14 +93,14 @@ struct WireFlickerMachine {
     return .attach(isWhole: true)
   }
 
-  /// Handles a device that has received everything that an accessory without protocols sends.
+  /// Called when the device has received everything that an accessory without protocols sends.
   mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
     guard let flicker, case .empty(let cycle, nil) = state else { return }
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
   }
 
-  /// Handles a device that disconnected. The accessory stays plugged in, and starts from the beginning with the next
-  /// device.
+  /// Called when the device has disconnected. The accessory stays plugged in and starts from the beginning with the
+  /// next device.
   mutating func deviceLeft() {
     switch state {
     case .unplugged, .away: break

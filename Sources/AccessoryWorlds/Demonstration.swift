@@ -4,15 +4,14 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// The demonstration for `easim demo`: an accessory that connects twice, and an app that handles both connections
-/// correctly.
+/// The demonstration for `easim demo`. An accessory connects twice, and an app handles both connections correctly.
 ///
-/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, and verifies both echoes; then the
-/// accessory is unplugged. Users see the demonstration in real time; tests use virtual time.
+/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, and verifies both echoes. Then the
+/// accessory is unplugged. Users see the demonstration in real time, but tests use virtual time.
 public final class Demonstration: AppHandler {
-  /// The world of the demonstration.
+  /// The world in which the demonstration runs.
   public let world: World
-  /// Whether everything was as expected; nil while the demonstration is running.
+  /// Whether everything went as expected, or nil while the demonstration is running.
   public private(set) var passed: Bool?
 
   private let accessory: SimulatedAccessory
@@ -22,7 +21,8 @@ public final class Demonstration: AppHandler {
   private var exchange: Exchange?
   private var appearances: [Bool] = []
 
-  /// Creates a demonstration of `profile` with its flicker or, if it has none, the default flicker.
+  /// Creates a demonstration of `profile`. The accessory flickers as the profile specifies or, if the profile has no
+  /// flicker, with the default flicker.
   public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
     guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
     protocolName = first.name
@@ -39,7 +39,7 @@ public final class Demonstration: AppHandler {
     do { try accessory.plugIn() } catch { finish(false, "the accessory cannot be plugged in: \(error)") }
   }
 
-  /// Opens a session when the accessory offers its protocol.
+  /// Opens a session when the accessory offers the app's protocol.
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
@@ -51,8 +51,8 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice the closed session, and makes the order of events clear to
-          // readers.
+          // The delay gives the accessory time to notice that the session was closed, and makes the order of events
+          // clear to readers.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }
@@ -65,7 +65,7 @@ public final class Demonstration: AppHandler {
     log(.note("the app sends \(what): \(payload.count) bytes"))
     let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
       log(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
-      // The next step is deferred to a later turn, because the session is still in use.
+      // The next step is deferred to a later turn of the loop, because the session is still in use.
       if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
     }
     self.exchange = exchange

@@ -10,10 +10,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// A simulated world in one process: a device, its apps, and any number of simulated accessories on cables in memory,
-/// all on one loop.
+/// A simulated world in one process. It consists of a device, its apps, and any number of simulated accessories on
+/// in-memory cables, all on one loop.
 ///
-/// A world on a `VirtualLoop` takes no real time, and the same seed gives the same run.
+/// In a world on a `VirtualLoop`, waiting takes no real time, and the same seed always gives the same run.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -30,18 +30,18 @@ public final class World {
     public enum Authentication: Sendable {
       /// Data of the right sizes without cryptography, for tests that do not concern authentication.
       case stub
-      /// P-256, computed by libcrypto at both ends.
+      /// P-256, which libcrypto computes at both ends.
       case real
     }
 
     /// A cable's speed.
     public struct CableSpeed: Equatable, Sendable {
-      /// The delay of each byte.
+      /// The delay for each byte.
       public var latency = Duration.zero
-      /// Bytes per second in each direction; nil means no limit.
+      /// The number of bytes per second in each direction, or nil if there is no limit.
       public var bytesPerSecond: Int?
 
-      /// Creates the speed of a cable without delay or limit.
+      /// Creates the speed of a cable that has no delay and no limit.
       public init() {}
     }
 
@@ -51,17 +51,17 @@ public final class World {
     public var authenticationMode = AuthenticationMode.verify
     /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable, which start anew each time a cable is plugged in. Bytes pass through the faults at
-    /// one end in list order. A fault that cuts a cable unplugs the cable at both ends.
+    /// The faults on every cable. They start over each time a cable is plugged in. At each end, bytes pass through the
+    /// faults in the order of the list. A fault that cuts a cable unplugs it at both ends.
     public var faults: [CableFault] = []
-    /// Wraps each end of each cable's main channel, between the faults and the protocol code.
+    /// Wraps the main channel at each end of each cable. The wrapper is between the faults and the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
     /// The device's protocol settings.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
     /// Whether the device begins with authentication or identification. By default, the device never tries the other
-    /// order, so that a run does not depend on when a cable is unplugged.
+    /// order, because a run must not depend on when a cable is unplugged.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
@@ -69,17 +69,17 @@ public final class World {
     public var seed: UInt64 = 1
     /// What the device tells accessories about itself, and how it answers them.
     public var deviceProfile = DeviceProfile()
-    /// The artwork of the current track; nil for none.
+    /// The artwork of the current track, or nil if there is none.
     public var artwork: [UInt8]?
     /// Whether every control message causes an event, and every undeclared message a warning.
     public var tellsMessages = false
-    /// Whether to keep the transcript, which costs time and memory.
+    /// Whether to keep the transcript, which takes time and memory.
     public var keepsTranscript = false
-    /// Whether to keep ``World/events``; false for a world that runs forever.
+    /// Whether to keep ``World/events``. Set this to false for a world that runs forever.
     public var keepsEvents = true
-    /// Whether a cable's faults may change while the cable is plugged in; see ``World/change(faults:of:)``.
+    /// Whether the faults on a cable may change while the cable is plugged in. See ``World/change(faults:of:)``.
     public var faultsMayChange = false
-    /// Called with every event as it happens, whether or not events are kept.
+    /// Called with every event as it happens, even if events are not kept.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// How many bytes of each payload the transcript shows.
     public var transcriptBytes = Transcript.usualBytes
@@ -87,7 +87,7 @@ public final class World {
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
     public var transcriptGate: CableGate?
-    /// Records every byte on the cables, and every event as a comment.
+    /// Records every byte on the cables, and records every event as a comment.
     public var recorder: CaptureRecorder?
 
     /// Creates the default settings.
@@ -105,9 +105,9 @@ public final class World {
 
   private let settings: Settings
   private let log: Log
-  /// The authenticator of the device and the accessories; nil if authentication is real.
+  /// The authenticator that the device and the accessories share, or nil if authentication is real.
   private let stub: StubAuthenticator?
-  /// The accessories by number; numbers are never reused.
+  /// The accessories by number. Numbers are never reused.
   private var accessories: [Int: Entry] = [:]
   private var accessoryCount = 0
   private var faultChances: SeededRandom
@@ -118,14 +118,15 @@ public final class World {
     let accessory: SimulatedAccessory
     let port: LoopbackPort?
     var faults: [CableFault]
-    /// Observers of the accessory's cables, in addition to the world's own observers.
+    /// Observers of the cables of this accessory, in addition to the world's own observers.
     var taps: CableTaps?
-    /// The fault channels on the accessory's cables, each with its end of the cable.
+    /// The fault channels on the accessory's cables. Each one is stored with its end of the cable.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property and calls no other code while writing.
+    // Exclusivity is not checked, because every event writes to this property and no other code is called during the
+    // write.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -142,7 +143,7 @@ public final class World {
     }
   }
 
-  /// Creates a world with a device and nothing plugged in.
+  /// Creates a world with a device. No accessory is plugged in.
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -162,7 +163,7 @@ public final class World {
   }
 
   /// Creates an accessory in this world, without plugging it in. `link` may change link settings that profiles do not
-  /// contain; `behavior` replaces the profile's behaviors.
+  /// contain. `behavior` replaces the behaviors in the profile.
   public func add(
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
@@ -174,7 +175,8 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// Creates an accessory in this world at a port for other hosts. Faults act at the accessory's end.
+  /// Creates an accessory in this world and connects it to a port that other hosts use. The faults act at the
+  /// accessory's end of the cable.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -190,10 +192,10 @@ public final class World {
       behavior: behavior)
   }
 
-  /// Creates an in-memory port to this world's device, for other kinds of accessories, such as recorded ones.
+  /// Creates an in-memory port to the device in this world, for other kinds of accessories, such as recorded ones.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
-  /// Creates a coprocessor like those in this world's accessories.
+  /// Creates a coprocessor like the ones in the accessories of this world.
   public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
     authenticator(for: profile, settings.seed)
   }
@@ -226,12 +228,13 @@ public final class World {
     }
   }
 
-  /// Returns the accessory's number in the device's events.
+  /// Returns the number that identifies the accessory in the device's events.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
-  /// Replaces an accessory's faults on later cables and, if ``Settings/faultsMayChange`` is true, on current ones.
+  /// Replaces the faults on the future cables of an accessory. If ``Settings/faultsMayChange`` is true, also replaces
+  /// the faults on its current cables.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
     guard let number = number(of: accessory), var entry = accessories[number] else { return }
     entry.faults = faults
@@ -243,7 +246,7 @@ public final class World {
     }
   }
 
-  /// Attaches removable observers to an accessory's later cables.
+  /// Attaches removable observers to an accessory's future cables.
   public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
     if let number = number(of: accessory) { accessories[number]?.taps = taps }
   }
@@ -252,8 +255,8 @@ public final class World {
     log.add(event)
   }
 
-  /// Unplugs an accessory's cable abruptly: bytes in transit are lost, and both ends notice immediately. If `unnoticed`
-  /// is set, the device does not notice the unplug until a request goes unanswered.
+  /// Unplugs an accessory's cable abruptly. Bytes in transit are lost, and both ends notice immediately. If `unnoticed`
+  /// is set, the device does not notice the unplug until one of its requests goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory can only be pulled in the world it was added to")
@@ -270,14 +273,14 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends, and may be plugged in again by that time.
+    // The accessory notices the unplug only when its channel ends. By then, it may have been plugged in again.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
     }
   }
 
-  /// How many times each fault has acted so far, across all cables.
+  /// How many times each fault has acted so far on all cables together.
   public var faultCounts: [FaultTally] {
     channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }
@@ -286,7 +289,8 @@ public final class World {
     accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
   }
 
-  /// Returns the counts of the faults at the accessory's end of each cable since that cable was plugged in.
+  /// Returns the counts for each fault at the accessory's end of its cables. Each cable's faults are counted from when
+  /// it was plugged in.
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
@@ -295,7 +299,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything. Run the loop briefly afterwards, so that both sides notice the unplug.
+  /// Unplugs everything. Run the loop briefly after this call, so that both sides notice the unplug.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")
@@ -326,7 +330,7 @@ public final class World {
       })
   }
 
-  /// Wraps a channel in layers, from the cable outward: faults, the transcript, other observers.
+  /// Wraps a channel in layers. From the cable outward, these are the faults, the transcript, and other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
     let entry = accessories[end.accessory]
@@ -347,7 +351,7 @@ public final class World {
         report(line)
       }
     }
-    // An accessory with its own port serves a device outside this world.
+    // An accessory that has its own port serves a device outside this world.
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
         cable = cable.recorded(
@@ -359,7 +363,7 @@ public final class World {
     return cable.with(main: settings.wrap(cable.main, end))
   }
 
-  /// Returns the observer of packets affected by faults; nil if there is none.
+  /// Returns the observer of packets that faults affect, or nil if there is none.
   private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
     let (recorder, taps) = (settings.recorder, accessories[end.accessory]?.taps)
     guard recorder?.companion != nil || taps != nil else { return nil }
@@ -369,7 +373,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``, or only its counts once the channel has ended.
+  /// Keeps a channel for ``faultCounts``. Once the channel has ended, keeps only its counts.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

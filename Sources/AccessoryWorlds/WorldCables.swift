@@ -3,15 +3,15 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on a world's cables, and the end of the cable where the fault acts; `in` and `out` are as seen from that
-/// end.
+/// A fault on a world's cables, and the end of the cable at which the fault acts. `in` and `out` are directions as seen
+/// from that end.
 public struct CableFault: Equatable, Sendable {
   /// The fault itself.
   public var fault: Fault
   /// The end at which the fault acts.
   public var end: Cable.End
 
-  /// Creates a fault at one end of each cable; by default at the device's end.
+  /// Creates a fault at one end of each cable. By default, this is the device's end.
   public init(_ fault: Fault, at end: Cable.End = .device) {
     self.fault = fault
     self.end = end
@@ -22,13 +22,13 @@ public struct CableFault: Equatable, Sendable {
 public struct CableEnd: Hashable, Sendable {
   /// The end of the cable.
   public let end: Cable.End
-  /// The number of the cable's accessory, in the order in which accessories were added.
+  /// The number of the accessory on this cable. Accessories are numbered in the order in which they were added.
   public let accessory: Int
-  /// The cable's number, in the order in which cables were plugged in.
+  /// The number of the cable. Cables are numbered in the order in which they were plugged in.
   public let cable: Int
 }
 
-/// A port to a device in the same process; plugging in creates an in-memory cable.
+/// A port to a device in the same process. Plugging an accessory in creates an in-memory cable.
 final class LoopbackPort: Port {
   let place = "a cable in memory"
   private let loop: any EventLoop
@@ -41,7 +41,7 @@ final class LoopbackPort: Port {
   private var deviceNativeChannels: [SeverableChannel] = []
   private var deviceEnd: SeverableChannel?
 
-  /// Creates a port; `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults at
+  /// Creates a port. `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults at
   /// both ends.
   init(
     on loop: any EventLoop, speed: World.Settings.CableSpeed, wrap: @escaping (Cable, Cable.End) -> Cable,
@@ -85,7 +85,7 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugs the cable by closing the channel at the accessory's end, which also ends the one at the device's end.
+  /// Unplugs the cable by closing the channel at the accessory's end. This also ends the channel at the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
@@ -93,25 +93,25 @@ final class LoopbackPort: Port {
     (deviceEnd, deviceNativeChannels) = (nil, [])
   }
 
-  /// Unplugs the cable abruptly: bytes in transit are lost, and both ends are notified.
+  /// Unplugs the cable abruptly. Bytes in transit are lost, and both ends are notified.
   func pull() {
     cable?.cut()
     nativeChannels?.cut()
   }
 }
 
-/// A port that wraps its cables, for example to add faults or a transcript.
+/// A port that wraps each of its cables, for example to add faults or a transcript.
 public final class WrappedPort: Port {
   private let inner: any Port
   private let wrap: (Cable) -> Cable
 
-  /// Creates a port around another; `wrap` is called for each cable.
+  /// Creates a port around another port. `wrap` is called for each cable.
   public init(_ inner: any Port, wrap: @escaping (Cable) -> Cable) {
     self.inner = inner
     self.wrap = wrap
   }
 
-  /// The inner port's place.
+  /// The name of the inner port.
   public var place: String { inner.place }
 
   /// Passes the accessory's appearance on to the inner port.

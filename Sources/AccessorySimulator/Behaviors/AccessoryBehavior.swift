@@ -3,10 +3,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Defines what an accessory does with its sessions' bytes.
+/// Defines what an accessory does with the bytes of its sessions.
 ///
-/// A behavior creates one handler for each session, which is retained until the session ends. Profiles name built-in
-/// behaviors; Swift code can use any conforming type, or ``ClosureBehavior`` as a shorthand:
+/// A behavior creates a handler for each session. The handler is retained until the session ends. Profiles refer to
+/// built-in behaviors by name. Swift code can use any conforming type, or ``ClosureBehavior`` for short:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -14,19 +14,19 @@ import IAP2
 /// }
 /// ```
 public protocol AccessoryBehavior {
-  /// Returns a handler for a newly opened session; the handler may write immediately.
+  /// Returns a handler for a session that has just been opened. The handler may write immediately.
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
-/// The objects that a behavior can use besides its session.
+/// What a behavior can use in addition to its session.
 public struct BehaviorContext {
-  /// The session's loop, which provides time, timers and random numbers.
+  /// The loop of the session, which provides time, timers and random numbers.
   public let loop: any EventLoop
   let programs: ProgramKeeper
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates a context. `report` is called on the loop with every event that a behavior reports.
+  /// Creates a context. `report` is called on the loop for every event that a behavior reports.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
@@ -48,9 +48,9 @@ public struct BehaviorContext {
   public func warn(_ text: String) { report(.warning(text)) }
 }
 
-/// Creates the behaviors that profiles name.
+/// Creates the behaviors that profiles refer to by name.
 public enum BuiltInBehaviors {
-  /// Returns the behavior that a profile's description selects.
+  /// Returns the behavior that a profile selects.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()
@@ -62,7 +62,7 @@ public enum BuiltInBehaviors {
   }
 }
 
-/// A behavior made of closures, for tests and simple accessories.
+/// A behavior that consists of closures, for tests and simple accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -72,16 +72,16 @@ public enum BuiltInBehaviors {
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: stub, on: loop, behavior: { _ in shout }) { … }
 /// ```
 ///
-/// Bytes count as read when the closure returns. If the closure writes faster than the device reads, the write is
-/// partial (see ``AccessorySessions/Session/write(_:)``) and the remaining bytes are dropped. If no bytes may be lost,
-/// implement ``AccessoryBehavior`` instead.
+/// Bytes count as read when the closure returns. If the closure writes faster than the device reads, a write accepts
+/// only some of the bytes (see ``AccessorySessions/Session/write(_:)``) and the remaining bytes are dropped. If no
+/// bytes may be lost, write a type that conforms to ``AccessoryBehavior`` instead.
 public struct ClosureBehavior: AccessoryBehavior {
   private let opened: (Session, BehaviorContext) -> Void
   private let received: (RawSpan, Session, BehaviorContext) -> Void
   private let ended: (Session, SessionEnd, BehaviorContext) -> Void
 
-  /// Creates a behavior that calls `opened` when a session opens, `received` with the session's bytes, and `ended` when
-  /// the session ends.
+  /// Creates a behavior from closures. `opened` is called when a session opens, `received` with the session's bytes,
+  /// and `ended` when the session ends.
   public init(
     opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
     ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },
@@ -119,7 +119,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   }
 }
 
-/// Sends received bytes back in order, and reads no faster than the device accepts the echo.
+/// Sends received bytes back in order. The behavior reads only as fast as the device accepts the echo.
 public struct EchoBehavior: AccessoryBehavior {
   /// Creates an echo.
   public init() {}
@@ -129,8 +129,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // Echo until everything has been read or the session has no room. Later bytes from the device are not
-      // acknowledged while too many bytes are unread.
+      // Echo until all bytes have been read or the session has no room. While too many bytes are unread, further bytes
+      // from the device are not acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -139,9 +139,11 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again during a run; the work then runs once more afterwards instead of recursively.
+/// Runs work that may be requested again while it is running. In that case, the work runs once more afterwards instead
+/// of recursively.
 ///
-/// A session may report room during a write. A handler that responded by writing again would send the same bytes twice.
+/// A session may report that it has room while a write is in progress. If a handler responded by writing again, it
+/// would send the same bytes twice.
 final class OneAtATime {
   private var isRunning = false
   private var isAskedAgain = false

@@ -5,8 +5,8 @@ import IAP2
 import LinuxIO
 import Synchronization
 
-/// Connects a session to a program, one process per session: received bytes go to the program's standard input, the
-/// program's output is sent, and each line of its standard error becomes a note on the timeline.
+/// Connects each session to a program that runs in a separate process. Received bytes go to the program's standard
+/// input, the program's output is sent, and each line of its standard error becomes a note on the timeline.
 ///
 /// - Back-pressure applies in both directions: bytes stay in the session while the program does not read, and output
 /// stays in the pipe while the session has no room.
@@ -20,7 +20,7 @@ import Synchronization
 /// - A session that would exceed the maximum number of running programs is closed.
 /// - A program named in a file that other users can write does not run, unless ``Profile/allowPrograms()`` was called.
 ///
-/// Programs need real time: on a loop without file descriptors, the session is closed with a warning.
+/// Programs need real time. On a loop without file descriptors, the session is therefore closed with a warning.
 public struct ExecBehavior: AccessoryBehavior {
   /// How long a program may take to exit after its session has ended.
   public static let grace = Duration.seconds(1)
@@ -29,8 +29,8 @@ public struct ExecBehavior: AccessoryBehavior {
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// Creates a behavior that runs a program, given as a path or as a name to look up in the profile's folder and on
-  /// PATH.
+  /// Creates a behavior that runs a program. The program is given as a path, or as a name to look up in the profile's
+  /// folder and in PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -39,7 +39,7 @@ public struct ExecBehavior: AccessoryBehavior {
     self.places = places
   }
 
-  /// Starts the program and returns the session's handler.
+  /// Starts the program and returns the handler for the session.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let objection = program.origin.objection {
       return refusal(
@@ -65,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
     context.warn("\(program.command) is not run: \(reason)")
-    // The session gets its handler after this call, so it is closed in a later turn of the loop.
+    // The session gets its handler only after this call, so it is closed in a later turn of the loop.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
   }
@@ -81,7 +81,7 @@ extension Behavior.Program {
 }
 
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// The session, which is retained while the program runs.
+  /// The session that the program serves. It is retained while the program runs.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration
@@ -90,11 +90,11 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var place: ProgramPlaces.Place?
   private var lines = LineSplitter()
   private var unsent = ByteQueue()
-  /// Whether the program's input accepted only part of the bytes.
+  /// Whether the program's standard input accepted only some of the bytes.
   private var inputWaits = false
-  /// How the program ended, kept while the program's last bytes are still waiting for the session.
+  /// How the program ended. The value is kept while the session has no room for the program's last bytes.
   private var ending: ProcessEnding?
-  /// The number of bytes dropped because the program no longer read or the session had ended.
+  /// The number of bytes that were dropped because the program had stopped reading or the session had ended.
   private var unread = 0
   private var unheard = 0
 
@@ -153,7 +153,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 
   private func sendUnsent() {
-    // The write uses a copy, because the session may end during the write and empty the queue.
+    // A copy is written, because the session may end during the write and empty the queue.
     let bytes = unsent
     let taken = bytes.withBytes { session.write($0) }
     guard session.isOpen else { return }
@@ -187,7 +187,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // This call also counts the last bytes that arrived.
+    // This call also counts the bytes that arrived last.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
@@ -197,7 +197,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Retains the programs of an accessory's sessions until they exit, which may be long after the sessions end.
+/// Retains the programs that an accessory's sessions have started until the programs exit, which may be long after the
+/// sessions end.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
@@ -210,9 +211,9 @@ final class ProgramKeeper {
   func endAll() { programs = [:] }
 }
 
-/// Limits how many programs run at the same time, because a host may open any number of sessions.
+/// Limits how many programs run at the same time, because a host can open any number of sessions.
 public final class ProgramPlaces: Sendable {
-  /// The limit shared by all accessories in this process.
+  /// The limit that all accessories in this process share.
   public static let ofThisProcess = ProgramPlaces(64)
 
   /// The maximum number of programs that run at the same time.

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Reads and discards bytes. With `checks`, the bytes must come from `easim burst`, `easim send --size` or EADemo;
-/// lost, repeated, reordered, corrupted and unrelated bytes cause warnings.
+/// Reads and discards bytes. If `checks` is set, the bytes must come from `easim burst`, `easim send --size` or EADemo.
+/// Lost, repeated, reordered, corrupted and unrelated bytes cause warnings.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -12,7 +12,7 @@ public struct SinkBehavior: AccessoryBehavior {
     self.checks = checks
   }
 
-  /// Returns a handler that accepts everything.
+  /// Returns a handler that accepts all bytes.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     checks ? CheckingSink(context) : Sink()
   }
@@ -62,11 +62,12 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 }
 
-/// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes of EADemo's
-/// "Send 10K".
+/// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes that EADemo
+/// sends with "Send 10K".
 ///
-/// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not
-/// checked. After a mistake, the check resumes at the bytes that follow, so that each mistake is reported once.
+/// The check is `undecided` until there are enough bytes. It then becomes `unique` or `counting`, or `unknown` if the
+/// bytes cannot be checked. After a mistake, the check resumes with the bytes that follow, so each mistake is reported
+/// only once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -89,7 +90,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // Moving the verifier out of the property avoids copying the bytes that it has collected.
+      // The verifier is moved out of the property, which avoids copying the bytes that it has collected.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -102,10 +103,10 @@ struct SinkCheck {
     }
   }
 
-  /// Whether ``conclude()`` must diagnose a mistake once no more bytes arrive.
+  /// Whether there may be a mistake that ``conclude()`` must diagnose once no more bytes arrive.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
-  /// Describes the mistakes so far; empty if there are none.
+  /// Describes the mistakes found so far, or returns an empty list if there are none.
   mutating func conclude() -> [String] {
     guard case .unique(var verifier) = state else { return [] }
     let findings = verifier.conclude()
@@ -137,7 +138,7 @@ struct SinkCheck {
     return receive(head.span.bytes)
   }
 
-  /// Identifies a stream by its first block or, if that block is lost, by any two consecutive blocks.
+  /// Identifies a stream by its first block or, if that block is missing, by any two consecutive blocks.
   private static func stream(of head: [UInt8]) -> UniqueStream? {
     let first = UniqueStream.place(of: head.span.bytes, at: 0)
     if first.offset == 0 { return UniqueStream(seed: first.seed, session: first.session) }
@@ -171,14 +172,14 @@ struct SinkCheck {
   }
 }
 
-/// Checks bytes that count 00, 01 … ff, 00 … and restart with every burst. The length of a burst is unknown until the
-/// second burst begins.
+/// Checks bytes that count 00, 01 … ff, 00 … and start over with every burst. The length of a burst is not known until
+/// the second burst begins.
 struct CountingCheck: Equatable {
   private var count = 0
   private var start = 0
   private var burst: Int?
 
-  /// Checks bytes; reports the expected value for each wrong byte.
+  /// Checks bytes, and reports the expected value for each wrong byte.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     var wrong: [String] = []
     for index in 0..<bytes.byteCount {
@@ -189,7 +190,7 @@ struct CountingCheck: Equatable {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
-        // The check continues from the received value, and determines the burst length again.
+        // The check continues from the value that was received, and determines the length of the bursts again.
         start = count - Int(got)
         burst = nil
       }

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends data unprompted while the session is open, at a fixed rate, like a sensor. ``SourcePacer`` decides when to
-/// send, and ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
+/// Sends data at a fixed rate without being asked while the session is open, like a sensor. ``SourcePacer`` decides
+/// when to send, and ``SourcePattern`` decides what to send. Received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -14,7 +14,7 @@ public struct SourceBehavior: AccessoryBehavior {
     self.source = source
   }
 
-  /// Returns a handler that sends data unprompted.
+  /// Returns a handler that sends data without being asked.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -22,7 +22,7 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 
   private final class Talker: SessionHandler {
-    /// The maximum number of bytes generated at a time, even if the pacer allows more.
+    /// The maximum number of bytes that are generated at a time, even if the pacer allows more.
     private static let pieceLimit = 64 * 1024
 
     private unowned let session: Session
@@ -37,7 +37,7 @@ public struct SourceBehavior: AccessoryBehavior {
       self.session = session
       self.loop = loop
       pacer = SourcePacer(source, start: loop.now)
-      // Sessions send different bytes, but runs with the same seed send the same ones.
+      // Each session sends different bytes, but runs with the same seed send the same bytes.
       var random = loop.random.derived("source")
       pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
       timer = loop.makeTimer { [unowned self] in talk() }
@@ -56,7 +56,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // The pacer may have allowed more bytes when the piece was generated than it allows now.
+        // When the piece was generated, the pacer may have allowed more bytes than it allows now.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -78,9 +78,9 @@ public struct SourceBehavior: AccessoryBehavior {
 
 /// Decides how many bytes a source may send, and when.
 ///
-/// Chunk n is sent n intervals after the first; the interval is the chunk size divided by the rate. All times are
-/// relative to the start, so that rounding errors and late timers do not accumulate: the number of bytes sent is always
-/// exact to within one chunk, and the average rate is exact to within one per cent after a hundred chunks.
+/// Chunk n is sent n intervals after the first chunk. The interval is the chunk size divided by the rate. All times are
+/// relative to the start, so rounding errors and late timers do not accumulate. The number of bytes sent is always
+/// exact to within one chunk, and the average rate is exact to within one percent after a hundred chunks.
 ///
 /// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
 /// - If a timer is late, the missed chunks of up to a tenth of a second or one interval, whichever is longer, are sent
@@ -88,8 +88,8 @@ public struct SourceBehavior: AccessoryBehavior {
 /// - Back-pressure skips chunks, too: if the session has no room, the current chunk is sent as soon as there is room,
 /// and the schedule restarts one interval later, so that at most one chunk follows immediately.
 ///
-/// The pacer is `paced` while on schedule, `held` while the session has accepted only part of a chunk, and `finished`
-/// once the total has been sent.
+/// The pacer is `paced` while it is on schedule, `held` while the session has accepted only part of a chunk, and
+/// `finished` once the total has been sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -106,12 +106,12 @@ struct SourcePacer: Equatable {
   private let chunk: Int
   private let total: Int
   private var sent = 0
-  /// The time of chunk 0.
+  /// When chunk 0 is sent.
   private var origin: Instant
   private var chunks: Int64 = 0
   private var lastTick: Instant?
 
-  /// Creates a pacer whose first chunk is sent at `start`.
+  /// Creates a pacer that sends the first chunk at `start`.
   init(_ source: Behavior.Source, start: Instant) {
     rate = Int64(source.rate)
     chunk = source.chunk
@@ -119,7 +119,7 @@ struct SourcePacer: Equatable {
     origin = start
   }
 
-  /// The time at which ``tick(now:)`` next allows bytes; nil while held and once finished.
+  /// When ``tick(now:)`` next allows bytes, or nil if the pacer is held or finished.
   var deadline: Instant? {
     guard state == .paced, allowance < total - sent else { return nil }
     let due = due(chunks)
@@ -154,18 +154,18 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds the source back while the session has no room: allows only the current chunk or, if that chunk has been
-  /// sent, the next one.
+  /// Holds the source back while the session has no room. Only the current chunk is still allowed or, if it has been
+  /// sent, the next chunk.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
     allowance = min(allowance, chunk - sent % chunk)
   }
 
-  /// The interval in nanoseconds multiplied by the rate, which is a whole number even if the interval is not.
+  /// The interval in nanoseconds multiplied by the rate. The product is a whole number even if the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
-  /// Returns the time of chunk `number`, rounded up to the nanosecond.
+  /// Returns the time of chunk `number`, rounded up to whole nanoseconds.
   private func due(_ number: Int64) -> Instant {
     let nanoseconds = (Int128(number) * nanosecondsTimesRate + Int128(rate) - 1) / Int128(rate)
     return origin + .nanoseconds(Int64(clamping: nanoseconds))
@@ -189,7 +189,7 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. An empty pattern string, which profiles cannot contain, yields zeros.
+  /// Appends the next `count` bytes. If the pattern string is empty, which profiles do not allow, the bytes are zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide when a session's bytes are passed on. Each type applies one quirk from
+// These types decide when the bytes of a session are passed on. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Applies the quirk `drops-beyond`: a buffer that is emptied at a given rate, every hundredth of a second.
+/// Applies the quirk `drops-beyond`. The buffer is emptied at a given rate, every hundredth of a second.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
@@ -18,7 +18,7 @@ struct OverrunningBuffer {
   private var piece: Int { max(1, quirk.rate / 100) }
   private var interval: Duration { .nanoseconds(Int64(piece) * 1_000_000_000 / Int64(quirk.rate)) }
 
-  /// Adds received bytes; returns how many did not fit.
+  /// Adds received bytes, and returns how many did not fit.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> Int {
     let fitting = min(bytes.count, quirk.bytes - waiting.count)
     waiting.append(contentsOf: bytes[..<fitting])
@@ -26,7 +26,8 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns the bytes that leave the buffer now. `isIdle` is true if the reader has read all earlier bytes.
+  /// Returns the bytes that leave the buffer now. `isIdle` is true if the reader has read all bytes that left the
+  /// buffer earlier.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval
@@ -38,7 +39,7 @@ struct OverrunningBuffer {
   }
 }
 
-/// Applies the quirk `reply-chunking`: decides how many of the waiting bytes to send now.
+/// Applies the quirk `reply-chunking` by deciding how many of the waiting bytes to send now.
 struct ReplyChunker {
   enum Step: Equatable {
     case send(Int)
@@ -48,7 +49,7 @@ struct ReplyChunker {
   private let quirk: ReplyChunking
   private var random: SeededRandom
   private var ready: Instant?
-  /// The length of the next piece, which stays the same while the piece waits for room.
+  /// The length of the next piece. It does not change while the piece waits for room.
   private var piece: Int?
 
   init(_ quirk: ReplyChunking, _ random: SeededRandom) {
@@ -74,10 +75,10 @@ struct ReplyChunker {
   }
 }
 
-/// The last bytes that an accessory wrote in its sessions. With the stale-bytes quirk, an endpoint still holds these
-/// bytes when a session ends and sends them in the next session.
+/// The last bytes that an accessory wrote in its sessions. If the accessory has the stale-bytes quirk, the endpoint
+/// still holds these bytes when a session ends, and sends them in the next session.
 ///
-/// Stale bytes belong to one attachment: the endpoint is empty after the accessory reconnects.
+/// Stale bytes belong to one attachment, because the endpoint is empty after the accessory reconnects.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []

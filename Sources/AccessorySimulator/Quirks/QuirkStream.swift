@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Applies session quirks to one session of an accessory, as decided by ``SessionQuirks``.
+/// Applies the quirks that ``SessionQuirks`` selects to one session of an accessory.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
 ///   behavior ◀─ first settings ◀─ busy, failing ◀─ small buffer ◀─ device
 /// ```
 ///
-/// Like a session, the queue has a limit; a write accepts only as many bytes as fit.
+/// Like a session, the queue has a limit. A write accepts only as many bytes as fit.
 final class QuirkStream: SessionFilter {
   private static let queueLimit = 64 * 1024
 
-  /// The session's number, unique within the accessory.
+  /// The number of the session, which is unique within the accessory.
   let number: Int
   private unowned let session: Session
   private let quirks: SessionQuirks
@@ -30,7 +30,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// The number of bytes dropped for each reason, the first time and in total.
+  /// For each reason, the number of bytes that were dropped the first time and in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -59,7 +59,7 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Stops sending, and drops waiting bytes.
+  /// Stops sending, and drops the bytes that are waiting.
   func goesSilent() {
     isSilent = true
     queue.removeAll()
@@ -87,7 +87,7 @@ final class QuirkStream: SessionFilter {
     return taken
   }
 
-  /// Sends bytes from a quirk rather than from the accessory's behavior.
+  /// Sends bytes that come from a quirk rather than from the accessory's behavior.
   func add(_ bytes: [UInt8]) {
     if isSilent || quirks.isWedged { return }
     queue.append(contentsOf: bytes)
@@ -96,7 +96,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now and, except during the behavior's own write, notifies the behavior of room.
+  /// Sends what may be sent now. If the queue was full and has room again, notifies the behavior.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
@@ -117,7 +117,7 @@ final class QuirkStream: SessionFilter {
       case .send(let piece): count = piece
       case .wait(let deadline): return waitForPiece(deadline)
       }
-      // The bytes are copied, because the call may cause further writes to the queue.
+      // The bytes are copied because the call may cause further writes to the queue.
       let piece = queue.copy(0..<count)
       let taken = session.send(piece.span.bytes)
       queue.removeFirst(min(taken, queue.count))
@@ -178,7 +178,7 @@ final class QuirkStream: SessionFilter {
     if !obeyed.isEmpty { session.pass(obeyed) }
   }
 
-  /// Reports the first dropped bytes for each reason, and the total when the session ends.
+  /// For each reason, reports the first bytes that were dropped and, when the session ends, the total.
   private func note(_ count: Int, _ why: String) {
     guard count > 0 else { return }
     if let index = losses.firstIndex(where: { $0.why == why }) {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// These types decide which requests an accessory serves, across all its sessions. Each type applies one quirk from
+// These types decide which requests an accessory handles in all of its sessions. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift. Session numbers are never reused.
 
 /// Applies the quirk `busy-after-cancel`.
@@ -14,7 +14,8 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory is waiting or busy, it ignores requests in other sessions. Unplugging makes the accessory free.
+/// While the accessory is waiting or busy, it ignores requests in other sessions. When the accessory is unplugged, it
+/// becomes free.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -45,7 +46,7 @@ struct TouchMachine {
     }
   }
 
-  /// Handles bytes received in a session; returns true if the accessory processes the bytes.
+  /// Handles bytes received in a session. Returns true if the accessory processes the bytes.
   mutating func received(in session: Int, now: Instant) -> Bool {
     switch state {
     case .free:
@@ -61,8 +62,8 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Handles the end of a session; `held` contains the replies held back for that session. Returns true if the end of
-  /// the session cancels a request.
+  /// Handles the end of a session. `held` contains the replies that were being held back for that session. Returns true
+  /// if a request is cancelled because the session has ended.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -82,7 +83,7 @@ struct TouchMachine {
     }
   }
 
-  /// Returns the late reply for an open session; empty if none is due.
+  /// Returns the late reply for an open session, or an empty list if no reply is due.
   mutating func takeLateReply() -> [UInt8] {
     guard case .owing(let reply) = state else { return [] }
     state = .free
@@ -92,8 +93,8 @@ struct TouchMachine {
   mutating func unplugged() { state = .free }
 }
 
-/// Applies the quirk `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A
-/// transaction is a request and all following bytes without a pause.
+/// Applies the quirk `fails-after-first-transaction` by counting transactions until the accessory is unplugged. A
+/// transaction consists of a request and all bytes that follow it without a pause.
 struct TransactionCounter {
   private let quirk: FailingTransactions
   private var begun = 0
@@ -106,7 +107,7 @@ struct TransactionCounter {
 
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Handles bytes received in a session; returns true if the accessory serves the request.
+  /// Handles bytes received in a session. Returns true if the accessory handles the request.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -123,7 +124,8 @@ struct TransactionCounter {
 
 /// Applies the quirk `obeys-first-settings-only` in one session.
 ///
-/// A command is held until the prefix is complete or a byte differs; then the whole command is passed on or ignored.
+/// A command is held back until it matches the whole prefix or differs from it. The command is then either passed on or
+/// ignored.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])
@@ -143,7 +145,7 @@ struct SettingsFilter {
     prefix = Array(quirk.prefix.utf8)
   }
 
-  /// Returns the bytes that the accessory acts on.
+  /// Returns the bytes that the accessory obeys.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> [UInt8] {
     var heard: [UInt8] = []
     if quirk.end == .pause {

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide how long an accessory's sessions last, over the accessory's whole lifetime. Each type applies one
-// quirk from AccessoryProfiles/Quirks/SessionLives.swift.
+// These types decide how long the sessions of an accessory last, from the first session to the last. Each type applies
+// one quirk from AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Applies the quirk `ends-sessions`.
 ///
@@ -12,7 +12,7 @@ import AccessoryProfiles
 ///   waiting ──────────────▶ episode ────────────▶ calm ──────────────────────▶ episode …
 /// ```
 ///
-/// Time also passes while the accessory is unplugged.
+/// Time continues to pass while the accessory is unplugged.
 struct SessionEnder {
   private let quirk: EndedSessions
   private var random: SeededRandom
@@ -22,7 +22,7 @@ struct SessionEnder {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Handles a new session; returns how long the session lasts, or nil if only the device ends it.
+  /// Handles a new session. Returns how long the session lasts, or nil if only the device ends it.
   mutating func opened(now: Instant) -> Duration? {
     if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
       guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
@@ -33,8 +33,8 @@ struct SessionEnder {
   }
 }
 
-/// Applies the quirk `wedges-after`: counts how many sessions were opened within the duration `within`. Invariant: a
-/// wedged accessory answers nothing until it has been without power for `rest`.
+/// Applies the quirk `wedges-after` by counting how many sessions were opened within the duration `within`. Invariant:
+/// a wedged accessory answers nothing until it has been without power for at least `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -44,7 +44,7 @@ struct OpenCounter {
     self.quirk = quirk
   }
 
-  /// Counts an opened session; returns true if that session wedges the accessory.
+  /// Counts a session that was opened. Returns true if the session wedges the accessory.
   mutating func opened(now: Instant) -> Bool {
     guard !isWedged else { return false }
     opens.removeAll { $0 + quirk.within < now }
@@ -53,7 +53,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// Handles the return of power; `rest` is how long the accessory was without power.
+  /// Handles the return of power. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -65,7 +65,7 @@ struct OpenCounter {
   }
 }
 
-/// Applies the quirk `goes-silent`: counts sessions since the last power cycle.
+/// Applies the quirk `goes-silent` by counting sessions since the last power cycle.
 struct SilenceMachine {
   private let quirk: GoesSilent
   private var random: SeededRandom
@@ -75,7 +75,7 @@ struct SilenceMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Counts an opened session; returns how long that session works.
+  /// Counts a session that was opened, and returns how long the session works.
   mutating func opened() -> Duration {
     sessions += 1
     let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later
@@ -83,13 +83,14 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// Handles the return of power; `rest` is how long the accessory was without power.
+  /// Handles the return of power. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
 }
 
-/// Applies the quirk `phantom-session`. Invariant: sessions that the accessory itself ended leave no phantom session.
+/// Applies the quirk `phantom-session`. Invariant: a session that the accessory itself ends leaves no phantom session
+/// behind.
 struct PhantomMachine {
   private let quirk: PhantomSession
   private var random: SeededRandom
@@ -99,20 +100,20 @@ struct PhantomMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Handles a new session; returns how long the session lasts, or nil if only the device ends it.
+  /// Handles a new session. Returns how long the session lasts, or nil if only the device ends it.
   mutating func opened() -> Duration? {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// Handles a session that the device or an unplug ended; `quiet` is the time since the session's last byte. Returns
-  /// true if a phantom session remains.
+  /// Handles the end of a session that was ended by the device or by an unplug. `quiet` is the time since the session's
+  /// last byte. Returns true if a phantom session remains.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true
     return true
   }
 
-  /// Handles the return of power; `rest` is how long the accessory was without power.
+  /// Handles the return of power. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

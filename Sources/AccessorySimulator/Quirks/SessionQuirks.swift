@@ -4,16 +4,16 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The state of an accessory's session quirks, which outlives cables and sessions.
+/// The state of an accessory's session quirks. The state outlives cables and sessions.
 ///
-/// Each quirk is a state machine; this class carries out the machines' decisions, such as ending sessions and dropping
+/// Each quirk is a state machine. This class carries out what the machines decide, such as ending a session or dropping
 /// bytes. Each session has a ``QuirkStream``.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// The quirk that applies to the next sessions; `troubled` counts the sessions that it has already affected.
+  /// The quirk that applies to the next sessions. `troubled` counts the sessions that the quirk has already affected.
   private var trouble: OddSession?
   private var troubled = 0
   private var ender: SessionEnder?
@@ -43,7 +43,7 @@ final class SessionQuirks {
     for quirk in profile.quirks { play(quirk) }
   }
 
-  /// Applies a quirk to later sessions; the quirk replaces any other of the same kind.
+  /// Applies a quirk to later sessions. The quirk replaces any other quirk of the same kind.
   func play(_ quirk: Quirk) {
     let chance = loop.random
     switch quirk {
@@ -69,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns a quirk's random numbers, which are derived from the quirk's seed. If that seed is 0, the numbers are
-  /// derived from the run's seed and differ for each accessory.
+  /// Returns the random number generator for a quirk, which is derived from the quirk's seed. If that seed is 0, the
+  /// generator is derived from the seed of the run and differs for each accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -79,7 +79,8 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. The first plug-in does not count as a return of power.
+  /// Records that the accessory was plugged in. When the accessory is plugged in for the first time, this does not
+  /// count as a return of power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -89,7 +90,7 @@ final class SessionQuirks {
     phantom?.pluggedIn(after: rest)
   }
 
-  /// Records that the accessory was unplugged, after its sessions have ended.
+  /// Records that the accessory was unplugged. Called after the accessory's sessions have ended.
   func unplugged() {
     unpluggedAt = loop.now
     transactions?.unplugged()
@@ -99,7 +100,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Counts a session that the device opens; returns why the accessory will not answer the session, or nil if it will.
+  /// Counts a session that the device opens. Returns why the accessory will not answer the session, or nil if it will.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {
@@ -109,7 +110,7 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// Returns the quirk to apply to the new session; nil for none.
+  /// Returns the quirk that applies to the new session, or nil if none does.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
@@ -129,7 +130,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// Called when a session's behavior is ready; sends any late reply.
+  /// Called when the behavior for a session is ready. Sends the late reply, if there is one.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }
@@ -145,7 +146,7 @@ final class SessionQuirks {
 
   // MARK: Bytes
 
-  /// What the accessory does with received bytes.
+  /// What the accessory does with bytes that it receives.
   enum Reception {
     case accepted
     case ignored(why: String)
@@ -170,7 +171,7 @@ final class SessionQuirks {
 
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Handles the end of a session; `held` contains the replies that were not sent.
+  /// Handles the end of a session. `held` contains the replies that have not been sent.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

@@ -3,15 +3,15 @@ public import AccessorySessions
 
 /// Keeps the bytes that an accessory's behavior has read from its sessions.
 ///
-/// Each session is one stream of bytes, regardless of how the bytes were split in transit. Beyond a limit, the oldest
-/// bytes are dropped.
+/// Each session is a single stream of bytes, regardless of how the bytes were split in transit. When a limit is
+/// exceeded, the oldest bytes are dropped.
 public final class ReceivedBytes {
-  /// The maximum number of bytes to keep in all streams.
+  /// The maximum number of bytes to keep in all streams together.
   public static let most = 1 << 20
   private static let mostStreams = 1_000
 
   private let loop: any EventLoop
-  /// The kept bytes, one stream for each session, in the order in which the sessions were opened.
+  /// The bytes that are kept. There is one stream for each session, in the order in which the sessions were opened.
   public private(set) var streams: [Stream] = []
   private var count = 0
 
@@ -19,11 +19,11 @@ public final class ReceivedBytes {
   public final class Stream {
     /// The session's protocol.
     public let protocolName: String
-    /// The time at which the session was opened.
+    /// When the session was opened.
     public let began: Instant
-    /// The session's kept bytes.
+    /// The bytes of the session that are kept.
     public fileprivate(set) var bytes = ByteQueue()
-    /// The number of earlier bytes that were dropped.
+    /// The number of earlier bytes that have been dropped.
     public fileprivate(set) var dropped = 0
 
     init(_ protocolName: String, at began: Instant) {
@@ -38,7 +38,7 @@ public final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
-    // Only `streams` retains the stream, so that dropping a stream releases its bytes.
+    // Only `streams` retains the stream, so the stream's bytes are released when it is dropped.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }
@@ -55,9 +55,9 @@ public final class ReceivedBytes {
     }
   }
 
-  /// Searches for bytes in all streams, or only in those of one protocol.
+  /// Searches for bytes in the streams of one protocol, or in all streams.
   ///
-  /// - Parameter times: how many times the bytes are expected; nil means at least once.
+  /// - Parameter times: how many times the bytes are expected, or nil for at least once.
   public func search(for wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     var search = ReceivedSearch(for: wanted, times: times)
     for stream in streams where protocolName == nil || stream.protocolName == protocolName {
@@ -73,12 +73,13 @@ public struct WatchedBehavior: AccessoryBehavior {
   private let received: ReceivedBytes
   private let choose: (Session) -> any AccessoryBehavior
 
-  /// Creates a behavior that keeps bytes in `received`; `choose` returns the behavior for a newly opened session.
+  /// Creates a behavior that keeps the received bytes in `received`. `choose` returns the behavior for a session that
+  /// has just been opened.
   public init(_ received: ReceivedBytes, _ choose: @escaping (Session) -> any AccessoryBehavior) {
     (self.received, self.choose) = (received, choose)
   }
 
-  /// Returns the chosen behavior's handler.
+  /// Returns the handler that the chosen behavior creates.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     received.watch(session)
     return choose(session).makeHandler(for: session, in: context)

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// The result of a search in received bytes: the number of occurrences or, if there are none, the most similar bytes.
+/// The result of a search in received bytes. It contains the number of occurrences or, if there are none, the most
+/// similar bytes.
 ///
 /// ```swift
 /// meter.received("VERSION?").isMet              // at least once
@@ -9,12 +10,13 @@ import AccessoryFormats
 public struct ReceivedSearch: Equatable, Sendable {
   /// The bytes that were searched for.
   public let wanted: [UInt8]
-  /// How many times the bytes are expected; nil means at least once.
+  /// How many times the bytes are expected, or nil for at least once.
   public let times: Int?
-  /// How many times the bytes were received. Occurrences do not overlap, and none extends across two sessions.
+  /// How many times the bytes were received. Occurrences do not overlap, and no occurrence extends across two sessions.
   public private(set) var count = 0
 
-  /// The longest received prefix of the wanted bytes: its length, its protocol, and the bytes received in its place.
+  /// The received bytes that are most similar to the wanted bytes, their protocol, and how many bytes are the same at
+  /// the start.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 
@@ -25,8 +27,8 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// Whether the bytes were received as many times as expected.
   public var isMet: Bool { times.map { count == $0 } ?? (count > 0) }
 
-  /// Counts occurrences in one stream in one pass: at each byte, `same` is the length of the longest prefix of the
-  /// wanted bytes that ends there.
+  /// Counts the occurrences in one stream in a single pass. At each byte, `same` is the length of the longest prefix of
+  /// the wanted bytes that ends there.
   mutating func look(in bytes: [UInt8], on protocolName: String, afterDropping dropped: Int) {
     self.dropped += dropped
     let fallbacks = Self.fallbacks(of: wanted)
@@ -44,8 +46,8 @@ public struct ReceivedSearch: Equatable, Sendable {
     }
   }
 
-  /// Returns, for each prefix of the bytes, the length of the longest shorter prefix that is also its suffix (Knuth,
-  /// Morris, Pratt).
+  /// For each prefix of the bytes, returns the length of the longest shorter prefix that is also a suffix of that
+  /// prefix (Knuth, Morris, Pratt).
   private static func fallbacks(of bytes: [UInt8]) -> [Int] {
     var lengths = [Int](repeating: 0, count: bytes.count)
     for index in bytes.indices.dropFirst() {

@@ -3,19 +3,19 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySimulator
 
-/// One row of the table of actions; see ``WorldAction/kinds(_:for:)``.
+/// One row in the table of actions. See ``WorldAction/kinds(_:for:)``.
 package struct ActionKind: Sendable {
   package enum Tool: Sendable {
     case scenarios
     case plans
   }
 
-  /// The control protocol's method for this action on an accessory or an app; nil if the method needs more parameters
+  /// The control protocol's method for this action on an accessory or an app. Nil if the method needs more parameters
   /// or does not exist.
   package let method: String?
   /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
-  /// Creates the action on an accessory or app, given its name, with defaults for the other keys.
+  /// Creates the action on an accessory or app with this name. All other keys have their defaults.
   package let action: @Sendable (_ of: String) -> WorldAction
   let tools: [Tool]
   let kind: Kind<WorldAction>
@@ -64,7 +64,8 @@ extension WorldAction {
     OneOfSide("otherApp", "what happens to another app, which is not running at the start"),
   ]
 
-  /// Whether the accessory must be plugged in (true) or unplugged (false) for the action; nil for either.
+  /// Whether the accessory must be plugged in (true) or unplugged (false) for the action, or nil if the action is
+  /// possible in both cases.
   package var needsPlug: Bool? {
     switch self {
     case .accessory(let action, _): action.needsPlug
@@ -115,7 +116,7 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// Prepares to create rows; `names` contains the accessories and apps that actions may affect.
+  /// Prepares to create rows. `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
   func callAsFunction(
@@ -125,7 +126,8 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// Creates a row for an action with these keys; `make` receives the subject's name and the keys.
+  /// Creates a row for an action that has these keys. `make` receives the name of the accessory or app, and the values
+  /// of the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction

@@ -3,12 +3,12 @@ import AccessorySimulator
 
 /// Performs all actions.
 ///
-/// The caller maps the names in actions to objects. A process that plays only one side of a scenario has only some of
-/// the objects; the process on the other side acts on the others.
+/// The caller finds the objects for the names in actions. If a process plays only one side of a scenario, it has only
+/// some of the objects. The process on the other side performs the actions on the other objects.
 package struct ActionPlayer {
-  /// Returns an accessory by name; nil if the accessory is in another process.
+  /// Returns the accessory with a name, or nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
-  /// The simulated device; nil if it is in another process.
+  /// The simulated device, or nil if it is in another process.
   var device: Device?
   /// Returns the serial number by which the device identifies an accessory.
   var serial: (String) -> String? = { _ in nil }
@@ -18,7 +18,7 @@ package struct ActionPlayer {
 
   init() {}
 
-  /// Creates a player for a world. `pull`, if given, replaces the world's way of unplugging cables.
+  /// Creates a player for a world. If `pull` is given, it replaces the way in which the world unplugs cables.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,
@@ -36,7 +36,7 @@ package struct ActionPlayer {
     }
   }
 
-  /// Performs an action; throws if a port cannot be opened.
+  /// Performs an action, or throws an error if a port cannot be opened.
   package func perform(_ action: WorldAction, _ reason: String = "unplugged") throws {
     switch action {
     case .accessory(let action, let name): try accessory(name)?.perform(action, reason)

@@ -5,28 +5,28 @@ import AccessorySimulator
 
 /// An action in a simulated world that affects an accessory, a cable, the device or an app.
 ///
-/// ``kinds(_:for:)`` returns the table of actions, from which scenarios, `easim soak`, the control protocol and the
-/// keys of `easim run` are derived. To add an action, add a case, a row, and the code in ``ActionPlayer`` that performs
-/// the action.
+/// ``kinds(_:for:)`` returns the table of actions. Scenarios, `easim soak`, the control protocol and the keys of
+/// `easim run` are all derived from this table. To add an action, add a case, a row in the table, and the code in
+/// ``ActionPlayer`` that performs the action.
 public enum WorldAction: Equatable, Sendable {
   case accessory(AccessoryAction, of: String)
-  /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If `unnoticed` is set, later bytes from the
-  /// device are also lost.
+  /// An accessory's cable is unplugged abruptly, so bytes in transit are lost. If `unnoticed` is set, the device does
+  /// not notice, and bytes that it sends afterwards are also lost.
   case pull(String, unnoticed: Bool = false)
   case faults([CableFault], of: String)
   case resetLink(String)
-  /// Whether the device notices cables that are plugged in from now on.
+  /// Whether the device will notice cables that are plugged in after this action.
   case noticeCables(Bool)
-  /// The device sends a control message to an accessory, or changes what its rules send.
+  /// The device sends a control message to an accessory, or the action changes what the device's rules send.
   case deviceMessage(OutgoingMessage, to: String)
   case app(AppAction, of: Role = .tested)
 
-  /// Which app on the device an action affects.
+  /// The app on the device that an action affects.
   public enum Role: Equatable, Sendable {
     case tested
-    /// Another SDK in the process of the app under test, which the system considers part of the same app.
+    /// Another SDK in the process of the app under test. The system considers the SDK part of that app.
     case sdk
-    /// Another app, which is not running until it is launched.
+    /// Another app, which does not run until it is launched.
     case other
     case named(String)
   }
@@ -34,23 +34,24 @@ public enum WorldAction: Equatable, Sendable {
 
 /// An action that affects an app.
 public enum AppAction: Equatable, Sendable {
-  /// The app is launched in a new process, without the state of any earlier one. An app runs from the start unless its
-  /// first step launches it.
+  /// The app is launched in a new process and has no state from any earlier process. An app runs from the start of the
+  /// scenario unless its first step launches it.
   case launches
   case quits
-  /// The app's process ends. The system closes the app's sessions or, with `leavesSessions`, leaves them open until the
-  /// accessory is unplugged.
+  /// The app's process ends. The system closes the app's sessions. If `leavesSessions` is set, the system instead
+  /// leaves them open until the accessory is unplugged.
   case ends(Ending, leavesSessions: Bool)
   case registers
   case unregisters
   case moves(AppState)
-  /// The app opens a session with this accessory at its user's request.
+  /// The app opens a session with this accessory because its user has requested it.
   case opensSession(String)
   case closesSession
-  /// The app checks that its list of accessories contains exactly these, in publication order.
+  /// The app checks that its list of accessories contains exactly these accessories, in the order in which they were
+  /// published.
   case looks(sees: [String])
 
-  /// How an app's process ends involuntarily.
+  /// The ways in which an app's process can end against its will.
   public enum Ending: String, Equatable, Sendable {
     case kill
     case crash
@@ -58,7 +59,7 @@ public enum AppAction: Equatable, Sendable {
     package var past: String { self == .kill ? "was killed" : "crashed" }
   }
 
-  /// What happens to the sessions of an app that is killed or crashes.
+  /// What happens to the sessions of an app when it is killed or crashes.
   public enum Sessions: String, CaseIterable, Sendable {
     case closed
     case left
@@ -68,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action; the row defines the files, the method and the key through which the action is
-  /// available. `names` contains the accessories and apps that actions can name.
+  /// Returns one row for each action. The row defines in which kinds of files, by which method and with which key the
+  /// action is available. `names` contains the accessories and apps that actions can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -131,11 +132,11 @@ extension WorldAction {
       ]
   }
 
-  /// Returns the rows of actions on apps. The words are the same for every role.
+  /// Returns the rows for the actions on apps. The words for the actions are the same for every role.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {
-    /// Only actions on the app under test have control protocol methods.
+    /// Only actions on the app under test have methods in the control protocol.
     func method(_ word: String) -> String? { role == .tested ? "app.\(word)" : nil }
     func plain(_ word: String, _ summary: String, _ action: AppAction, by method: String? = nil) -> ActionKind {
       row("\(side).\(word)", summary, method: method, keys: []) { _, _ in .app(action, of: role) }
@@ -145,7 +146,7 @@ extension WorldAction {
         .app(.ends(ending, leavesSessions: $1.sessions == .left), of: role)
       }
     }
-    // In soak plans, each app has a name.
+    // In soak plans, every app has a name.
     let quit = row(
       "\(side).quit", "Make an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
       keys: hasName ? [.ofApp] : []

@@ -4,17 +4,18 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// A timeline of steps that affect accessories, cables, the device or apps, and the events that the app must see.
+/// A scenario consists of a timeline of steps that affect accessories, cables, the device or apps, and the events that
+/// the app must see.
 ///
-/// A scenario reproduces one failure from the field. The ``ScenarioClient`` is chosen separately, so that the same
-/// scenario can be played with an app that fails and with one that survives.
+/// Each scenario reproduces one failure from the field. The ``ScenarioClient`` is chosen separately, so the same
+/// scenario can be played with an app that fails and with an app that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
   /// The scenario's description.
   public var about: About
-  /// The name of the client that the scenario breaks; see ``ScenarioClients``.
+  /// The name of the client that breaks in the scenario. See ``ScenarioClients``.
   public var naiveClient: String?
   /// The speed of the cables.
   public var speed = World.Settings.CableSpeed()
@@ -30,29 +31,29 @@ public struct Scenario: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
-  /// The random seed; nil means the player's seed.
+  /// The random seed, or nil to use the player's seed.
   public var seed: UInt64?
-  /// The app's declarations, and how the system treats the app.
+  /// What the app declares, and how the system treats the app.
   public var app = AppSettings()
-  /// How many bytes the app sends over each session and expects back.
+  /// How many bytes the app sends over each session and expects to be echoed.
   public var payload = 2_000
-  /// The interval at which the app exchanges its payload over an open session; nil means once.
+  /// The interval at which the app exchanges its payload over an open session, or nil to exchange it once.
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
-  /// How long the world runs after the last step; the world stops earlier if nothing more can happen.
+  /// How long the world runs after the last step. It stops earlier if nothing more can happen.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
 
-  /// The file's name without its extension.
+  /// The name of the file without its extension.
   public var name: String { about.name }
 
   /// Describes a scenario.
   public struct About: Equatable, Sendable {
-    /// The file's name without its extension.
+    /// The name of the file without its extension.
     public var name = ""
-    /// A sentence about the failure that the scenario reproduces.
+    /// A sentence that describes the failure that the scenario reproduces.
     public var summary = ""
     /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
@@ -60,16 +61,16 @@ public struct Scenario: Equatable, Sendable {
     public var source = ""
     /// The failure and the affected product.
     public var story = ""
-    /// How an app survives the scenario.
+    /// What an app must do to survive the scenario.
     public var survival = ""
 
     /// Creates an empty description.
     public init() {}
   }
 
-  /// One accessory in a scenario.
+  /// One of the accessories in a scenario.
   public struct Part: Equatable, Sendable {
-    /// The name by which steps refer to the accessory.
+    /// The name that steps use to refer to the accessory.
     public var name: String
     /// The accessory's profile.
     public var profile: Profile
@@ -80,8 +81,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Replaces the profile but keeps the scenario's quirks, and the serial number by which the other side finds the
-    /// accessory.
+    /// Replaces the profile, but keeps the scenario's quirks and the serial number, because the other side finds the
+    /// accessory by its serial number.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -95,15 +96,15 @@ public struct Scenario: Equatable, Sendable {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// The names of accessories by serial number. Entries with the same serial number are one accessory on two
-  /// transports, which apps cannot distinguish, so both have the name of the first one listed.
+  /// The names of the accessories by serial number. Entries with the same serial number describe one accessory on two
+  /// transports. Apps cannot tell the two apart, so both have the name of the entry that is listed first.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A step in a scenario.
   public struct Step: Equatable, Sendable {
-    /// The step's time, from the start of the scenario.
+    /// When the step is played, measured from the start of the scenario.
     public var at: Duration
     /// The action.
     public var action: WorldAction
@@ -117,15 +118,15 @@ public struct Scenario: Equatable, Sendable {
 
   /// An event that apps must see.
   public struct Expectation: Equatable, Sendable {
-    /// The event's name, as in JSON: `connect`, `disconnect`, `session.open` or `session.close`.
+    /// The name of the event, as in JSON: `connect`, `disconnect`, `session.open` or `session.close`.
     public var event: String
-    /// The accessory; nil means any accessory.
+    /// The accessory, or nil for any accessory.
     public var accessory: String?
-    /// The protocols that the accessory offers; nil means any protocols.
+    /// The protocols that the accessory offers, or nil for any protocols.
     public var protocols: [String]?
-    /// The earliest time; nil means any time.
+    /// The earliest time at which the event may happen, or nil for any time.
     public var after: Duration?
-    /// The latest time; nil means any time.
+    /// The latest time at which the event may happen, or nil for any time.
     public var before: Duration?
 
     /// Creates an expectation.
@@ -143,10 +144,11 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
-  /// The events that expectations can name; apps can see all of them.
+  /// The events that expectations can name. Apps can see all of them.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if expectations can name this event: a notification to the app, or the beginning or end of a session.
+  /// Returns true if expectations can name this event, which is a notification to the app, or the beginning or end of a
+  /// session.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The app in a scenario: what its Info.plist declares, how the system treats it, and what it sends.
+/// The app in a scenario. This section says what its Info.plist declares, how the system treats it, and what it sends.
 struct ScenarioAppSection: Equatable {
   var protocols: [String]?
   var backgroundModes: [String] = []
@@ -52,7 +52,7 @@ struct ScenarioAppSection: Equatable {
 }
 
 extension AppRules {
-  /// The format in scenarios and in the control protocol.
+  /// The format of this section in scenarios and in the control protocol.
   package static let format = Record(
     "rules", "how the system treats the app where iOS versions differ or the behavior is undocumented",
     AppRules()

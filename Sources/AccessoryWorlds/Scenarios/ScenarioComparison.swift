@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// A comparison of an app's events with those that a scenario expects.
+/// A comparison of the events that an app saw with the events that a scenario expects.
 public struct ScenarioComparison: Equatable, Sendable {
-  /// A difference between actual and expected events.
+  /// A difference between the actual and the expected events.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
     /// The difference as a sentence.
     public let description: String
-    /// The time of the difference; nil if an event is missing at the end.
+    /// When the difference occurred, or nil if an event is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference at expectation `index`, counted from 0; `happened` is the actual event, or nil if there was
-    /// none.
+    /// Creates a difference at the expectation with this index, counted from 0. `happened` is the actual event, or nil
+    /// if there was none.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
       let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
@@ -25,25 +25,25 @@ public struct ScenarioComparison: Equatable, Sendable {
     }
   }
 
-  /// How far events may deviate from a scenario's times. Times are exact in virtual time; two processes with separate
-  /// clocks need a tolerance for busy machines.
+  /// How far the times of events may deviate from the times in a scenario. In virtual time, all times are exact. Two
+  /// processes with separate clocks need a tolerance, because a machine may be busy.
   public struct Tolerance: Equatable, Sendable {
-    /// How early an event may be.
+    /// How early an event may happen.
     public var early: Duration
-    /// How late an event may be.
+    /// How late an event may happen.
     public var late: Duration
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. Events seem early if the device, on a busy machine, notices the cable late and
-    /// therefore starts its clock after the accessory's.
+    /// The tolerance for real time. If a busy machine makes the device notice the cable late, the device starts its
+    /// clock after the accessory does. Events then seem early.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
-  /// The first difference; nil if everything was as expected.
+  /// The first difference, or nil if everything was as expected.
   public let difference: Difference?
 
-  /// Compares the app's events with the scenario's expectations, one by one.
+  /// Compares the events that the app saw with those that the scenario expects, one by one.
   ///
   /// - Parameters:
   ///   - beginning: the time at which the scenario began.
@@ -64,7 +64,7 @@ public struct ScenarioComparison: Equatable, Sendable {
         at: event?.time)
       break
     }
-    // An event missing at the end counts as later than all others.
+    // An event that is missing at the end counts as later than all other events.
     difference = ([found].compactMap(\.self) + surprises).min {
       ($0.time ?? .distantFuture) < ($1.time ?? .distantFuture)
     }

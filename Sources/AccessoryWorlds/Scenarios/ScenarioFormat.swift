@@ -4,8 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 
-// The format of scenario files, from which the schema and the tables in docs/scenario-files.md are generated.
-// AccessorySoak reuses parts of the format for scenarios with `apps`.
+// The format of scenario files. The schema and the tables in docs/scenario-files.md are generated from this format.
+// AccessorySoak reuses parts of the format for scenarios with the key `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)
@@ -13,7 +13,7 @@ extension Scenario {
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// Returns the format of scenario files, given the names that a file can refer to.
+  /// Returns the format of scenario files. `names` contains the names to which a file can refer.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
@@ -55,7 +55,7 @@ extension Scenario {
 package struct ScenarioNames: Sendable {
   /// The library in which profiles are looked up.
   package var profiles = ProfileLibrary()
-  /// The names that the file gives to accessories; nil if names are not checked.
+  /// The names that the file gives to accessories, or nil if names are not checked.
   package var accessories: [String]?
   package var apps: [String]?
 
@@ -73,7 +73,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file: first the names that it defines, then the whole.
+  /// Reads the names that the file defines, and then the whole file.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -84,7 +84,7 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario with an app whose events determine the result.
+  /// Reads a scenario in which the events that an app sees determine the result.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -131,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// Returns the format of an accessory. An inline profile gets the accessory's name.
+  /// Returns the format of an accessory. A profile that is written directly in the scenario gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -171,7 +171,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // Problems without a position concern the reference to the file rather than the file's contents.
+        // A problem without a position concerns the reference to a file rather than the contents of the file.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -284,7 +284,7 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// Returns the format for the name of an accessory or an app; accepts any name if `names` is nil.
+  /// Returns the format for the name of an accessory or an app. If `names` is nil, any name is accepted.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }
@@ -298,11 +298,11 @@ extension Format<String> {
 }
 
 extension Format<UInt64> {
-  /// The format of a random seed; files cannot contain larger numbers.
+  /// The format of a random seed. Files cannot contain larger numbers.
   package static let seed = integer(0...UInt64(Int64.max))
 }
 
-// Steps as written in files: a time, and an action (``WorldAction``).
+// Steps, as written in files. Each step has a time and an action (``WorldAction``).
 
 extension Scenario.Step {
   package static func format(_ names: ScenarioNames, for tool: ActionKind.Tool = .scenarios) -> Format<Self> {

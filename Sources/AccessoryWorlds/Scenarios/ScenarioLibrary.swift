@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds shipped scenarios by name, and others by path.
+/// Finds shipped scenarios by name and other scenarios by path.
 ///
 /// The build embeds each file in `profiles/scenarios/` as `PackageResources.NAME_json5`. Add each new file to this
-/// list; a test compares the list with the directory.
+/// list. A test compares the list with the directory.
 public struct ScenarioLibrary: Sendable {
   package let profiles: ProfileLibrary
 
@@ -56,7 +56,7 @@ public struct ScenarioLibrary: Sendable {
     ("wedged-by-fast-opening", PackageResources.wedged_by_fast_opening_json5),
   ]
 
-  /// Creates a library whose scenarios look up their accessories in `profiles`.
+  /// Creates a library. Its scenarios look up the profiles of their accessories in `profiles`.
   public init(profiles: ProfileLibrary = ProfileLibrary()) {
     self.profiles = profiles
   }
@@ -64,7 +64,7 @@ public struct ScenarioLibrary: Sendable {
   /// The names of the shipped scenarios.
   public var names: [String] { Self.files.map(\.name) }
 
-  /// Returns the scenario with a name or a path; a reference that contains a `/` or has an extension is a path.
+  /// Returns the scenario with this name or path. A reference that contains a `/` or has an extension is a path.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
     try Scenario(source(reference), profiles: profiles)
   }
@@ -80,7 +80,7 @@ public struct ScenarioLibrary: Sendable {
     return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
   }
 
-  /// Returns a scenario's original text, including comments, given its name or path.
+  /// Returns the original text of a scenario, including comments. The scenario is given by its name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try source(reference).bytes, as: UTF8.self)
   }
@@ -103,7 +103,7 @@ public struct ScenarioLibrary: Sendable {
 /// A scenario file that has not been parsed yet.
 package struct ScenarioSource {
   package let name: String
-  /// The file's name in messages.
+  /// What messages call the file.
   package let path: String
   package let bytes: [UInt8]
 

@@ -1,7 +1,8 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives.
+  /// A Markdown page about the scenario. It describes what happened, how to play the scenario, and how an app survives
+  /// it.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
@@ -10,9 +11,9 @@ extension Scenario {
   /// How long the scenario takes in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
-  /// The commands that play the scenario: in virtual time, and in real time in two terminals.
+  /// The commands that play the scenario in virtual time, and in real time in two terminals.
   private var commands: String {
-    // A file may have any name, so the name may need quoting.
+    // A file may have any name, so the name may need to be quoted.
     let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
@@ -37,8 +38,8 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// Returns a Markdown page: what happened, the commands that play the scenario, how an app survives the scenario, and
-  /// the client that fails.
+  /// Returns a Markdown page that describes what happened, the commands that play the scenario, how an app survives it,
+  /// and the client that fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -54,7 +55,8 @@ extension Scenario.About {
 }
 
 enum TextWrap {
-  /// Breaks `text` between words into lines of at most `width` characters; a longer word gets its own line.
+  /// Breaks `text` between words into lines of no more than `width` characters. A word that is longer gets a line of
+  /// its own.
   static func lines(_ text: String, width: Int) -> String {
     var lines: [String] = []
     for word in text.split(whereSeparator: \.isWhitespace) {
@@ -70,8 +72,7 @@ enum TextWrap {
 
 /// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The descriptions by number. A test checks that the numbers here are exactly those that shipped scenarios
-  /// reproduce.
+  /// The descriptions by number. A test checks that these are exactly the numbers that shipped scenarios reproduce.
   static let words: [String: String] = [
     // F: variants of the flicker
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
@@ -99,6 +100,6 @@ enum FieldNumber {
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]
 
-  /// Returns a field number with its description, such as `W8 (nil sessions)`.
+  /// Returns the number of a behavior or failure with its description, such as `W8 (nil sessions)`.
   static func described(_ number: String) -> String { words[number].map { "\(number) (\($0))" } ?? number }
 }

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import LinuxIO
 
-/// Plays a scenario in a world with an app, and compares the app's events with the expected ones.
+/// Plays a scenario in a world with an app, and compares the app's events with the expected events.
 ///
 /// ```swift
 /// let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: World.Settings(), on: VirtualLoop())
@@ -21,7 +21,8 @@ public final class ScenarioPlayer {
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Disconnects the device from an accessory's cable in another process; nil if the accessories are in this process.
+  /// Disconnects the device from the cable of an accessory in another process, or nil if the accessories are in this
+  /// process.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -43,14 +44,14 @@ public final class ScenarioPlayer {
   }
 
   /// Creates a player without starting it. The scenario's settings for the device and the cable replace those in
-  /// `settings`, whose faults precede the scenario's.
+  /// `settings`. Faults in `settings` come before the scenario's faults.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
     self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
   }
 
-  /// Creates a player without accessories; `sever` disconnects accessories in another process.
+  /// Creates a player without accessories. `sever` disconnects accessories that are in another process.
   init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
     sever: ((String) -> Void)?
@@ -73,22 +74,22 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether every step has been played and the wait after the last step is over.
+  /// Whether all steps have been played and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
 
-  /// Starts the scenario, which then runs on the loop.
+  /// Starts the scenario. After this call, the scenario runs on the loop.
   public func start() {
     timeline.start()
   }
 
-  /// The comparison of the app's events with the expected ones.
+  /// The comparison of the app's events with the expected events.
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. Run the loop briefly afterwards, so that both sides notice the unplug.
+  /// Stops the app and unplugs everything. Run the loop briefly after this call, so that both sides notice the unplug.
   public func tearDown() {
     stop()
     world.tearDown()
@@ -100,29 +101,29 @@ public final class ScenarioPlayer {
   }
 }
 
-/// Runs a scenario's steps when they are due.
+/// Plays the steps of a scenario when they are due.
 ///
-/// Two processes that play one side each do not know when the other one started. Each process therefore pauses its
-/// clock at the first plug-in until the other end of the cable exists; from then on, the clocks agree.
+/// If two processes play one side each, neither process knows when the other one started. Each process therefore pauses
+/// its clock at the first plug-in until the other end of the cable exists. After that, the clocks agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether every step has been played and the wait after the last step is over.
+  /// Whether all steps have been played and the wait after the last step is over.
   package private(set) var isOver = false
-  /// The instant that counts as 0 on the scenario's timeline.
+  /// The time that counts as 0 on the scenario's timeline.
   package private(set) var beginning: Instant
 
   private let scenario: Scenario
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the clock pauses; nil if the clock never pauses or has resumed.
+  /// How many steps are played before the clock pauses, or nil if the clock never pauses or has resumed.
   private var held: Int?
 
-  /// Creates a timeline without starting it. With `holds`, the clock pauses at the first plug-in.
+  /// Creates a timeline without starting it. If `holds` is set, the clock pauses at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {
@@ -140,7 +141,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// Resumes the clock once the other end of the cable exists. Later calls have no effect.
+  /// Resumes the clock once the other end of the cable exists. Any further calls have no effect.
   func release() {
     guard let held else { return }
     self.held = nil
@@ -185,10 +186,10 @@ extension Scenario {
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether the scenario passed.
   public let passed: Bool
-  /// The first difference, if any, and the app's result.
+  /// The first difference, if there is one, and the result of the app.
   public let text: String
 
-  /// Creates the verdict from a finished scenario's comparison and client.
+  /// Creates the verdict from the comparison and the client of a scenario that has finished.
   public init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
     passed = comparison.difference == nil && report.isServing
@@ -197,6 +198,7 @@ public struct ScenarioVerdict: Equatable, Sendable {
 }
 
 extension ScenarioPlayer {
-  /// The verdict on the app in its current state. Read the verdict before ``tearDown()``, which ends the sessions.
+  /// The verdict on the app in its current state. Read the verdict before you call ``tearDown()``, which ends the
+  /// sessions.
   public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }

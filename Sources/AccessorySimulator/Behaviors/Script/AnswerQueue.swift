@@ -3,15 +3,15 @@ import AccessoryProfiles
 
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
-  /// Performs an action other than sending in the script's own session. The case is indirect because actions are large
-  /// and rare.
+  /// Performs an action that does more than send bytes in the script's own session. The case is indirect because
+  /// actions are large and rare.
   indirect case act(ScriptAction)
 }
 
-/// An action of a script, other than sending in the script's own session.
+/// An action in a script that does more than send bytes in the script's own session.
 enum ScriptAction: Equatable {
-  /// Sends bytes in a protocol's sessions. Each session's script puts the bytes into its frames unless `isUnframed` is
-  /// set.
+  /// Sends bytes in the sessions of a protocol. Unless `isUnframed` is set, the script of each session puts the bytes
+  /// into its frames.
   case forward(to: String, [UInt8], isUnframed: Bool)
   case enter(String)
   case close(String)
@@ -20,12 +20,12 @@ enum ScriptAction: Equatable {
 
 /// Holds answers until they are due, in the order of their requests.
 ///
-/// An answer is sent when its delay has passed and all earlier answers have been sent, as if the accessory handled one
-/// request at a time. An answer with a short delay therefore never overtakes an earlier one, and only the first answer
-/// needs to be checked.
+/// An answer is sent once its delay has passed and all earlier answers have been sent, as if the accessory handled one
+/// request at a time. An answer with a short delay therefore never overtakes an earlier answer, and only the first
+/// answer needs to be checked.
 struct AnswerQueue {
-  /// While this many answers are waiting, no more requests are read, so that a device that does not read answers blocks
-  /// only its own session.
+  /// When this many answers are waiting, no more requests are read. A device that does not read answers therefore
+  /// blocks only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 
@@ -42,7 +42,7 @@ struct AnswerQueue {
 
   var count: Int { answers.count - first }
 
-  /// The time at which the next answer is due; nil if no answer is waiting.
+  /// When the next answer is due, or nil if no answer is waiting.
   var deadline: Instant? { count == 0 ? nil : answers[first].due }
 
   mutating func add(_ bytes: [UInt8], at due: Instant) {
@@ -56,7 +56,7 @@ struct AnswerQueue {
     if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
   }
 
-  /// Returns the remaining part of the first answer once the answer is due.
+  /// Returns the rest of the first answer once the answer is due.
   func due(at now: Instant) -> ScriptStep? {
     count > 0 && answers[first].due <= now ? answers[first].step : nil
   }

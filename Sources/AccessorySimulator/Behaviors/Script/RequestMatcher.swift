@@ -1,22 +1,22 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// Splits a session's bytes into requests.
+/// Splits the bytes of a session into requests.
 ///
-/// Only the framing determines where requests end (see ``AccessoryProfiles/Script/Framing``), so that the same bytes
-/// give the same requests whether they arrive one at a time or all at once.
+/// Only the framing determines where requests end (see ``AccessoryProfiles/Script/Framing``). The same bytes therefore
+/// give the same requests, whether they arrive one at a time or all at once.
 ///
-/// In the state `waiting` the matcher collects a request; in `skipping` it drops the remaining bytes of a request that
-/// is too long, up to the delimiter.
+/// In the state `waiting`, the matcher collects a request. In `skipping`, it drops the rest of a request that is too
+/// long, up to the delimiter.
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request. Only a request that lacks its delimiter can exceed the maximum.
+  /// The maximum size of a request. A request can exceed the maximum only if its delimiter is missing.
   static let longestRequest = 65_536
 
   enum Request: Equatable {
     case whole([UInt8])
-    /// A request that exceeded the limit without a delimiter. The rest of this request, up to the next delimiter, is
+    /// A request that exceeded the limit without a delimiter. The rest of the request, up to the next delimiter, is
     /// dropped.
     case endless
     /// Bytes between two frames.
@@ -43,7 +43,8 @@ struct RequestMatcher {
   private let requests: [[UInt8]]
   private var frames: FrameScanner?
   private var state = State.waiting
-  /// The request so far; while skipping, the bytes that may be the beginning of a delimiter.
+  /// The part of the request that has been received. While skipping, the bytes that may be the beginning of a
+  /// delimiter.
   private var buffer: [UInt8] = []
   /// For the framing `any`, the rules whose requests begin with the bytes in the buffer.
   private var candidates: [Int]
@@ -58,7 +59,7 @@ struct RequestMatcher {
       (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
-      // For frames, FrameScanner has its own buffer.
+      // FrameScanner has a buffer of its own, so frames need no other.
       frames = FrameScanner(frame)
       (ending, delimiter, requests) = (.count(1), [], [])
     case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
@@ -67,7 +68,7 @@ struct RequestMatcher {
     candidates = Array(requests.indices)
   }
 
-  /// Returns the next request that ends in `bytes` at or after `offset`; nil if no request ends there.
+  /// Returns the next request that ends in `bytes` at or after `offset`, or nil if no request ends there.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
     if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
@@ -116,7 +117,7 @@ struct RequestMatcher {
     return nil
   }
 
-  /// Returns the first `count` bytes of the buffer as a request, and begins the next request.
+  /// Returns the first `count` bytes of the buffer as a request, and starts the next request.
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
@@ -127,12 +128,12 @@ struct RequestMatcher {
 
 extension Script.Frame {
   enum Fault: Error, Equatable {
-    /// The length does not fit into the length field, or the frame is longer than the maximum.
+    /// The length does not fit in the length field, or the frame is longer than the maximum.
     case tooLong(Int)
   }
 
-  /// Returns a frame whose content is the bytes between header and length, followed by the payload. Content that is too
-  /// short to reach the length is padded with zeros.
+  /// Returns a frame with the given content, which consists of the bytes between the header and the length, followed by
+  /// the payload. If the content is too short to reach the length field, it is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -164,13 +165,13 @@ extension Script.Frame {
   }
 }
 
-/// Finds the frames in a stream, no matter how the bytes were split in transit.
+/// Finds the frames in a stream, regardless of how the bytes were split in transit.
 ///
-/// In the state `seeking` the scanner waits for a header and a length; in `filling` it waits for the remaining bytes of
-/// a frame whose length is known; in `skipping` it drops a frame that is too long to be kept.
+/// In the state `seeking`, the scanner waits for a header and a length. In `filling`, it waits for the rest of a frame
+/// whose length is known. In `skipping`, it drops a frame that is too long to keep.
 ///
-/// Invariant: the scanner holds fewer bytes than the frame's `longest`, and never a complete frame. The scanner never
-/// reserves memory based on a length that it received.
+/// Invariant: the scanner holds fewer bytes than `longest` in the frame format allows, and never a complete frame. The
+/// scanner never reserves memory based on a length that it has received.
 struct FrameScanner {
   private enum State {
     case seeking
@@ -185,7 +186,7 @@ struct FrameScanner {
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// Returns the next frame or error that ends in `bytes` at or after `offset`; nil if none does.
+  /// Returns the next frame or error that ends in `bytes` at or after `offset`, or nil if there is none.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {

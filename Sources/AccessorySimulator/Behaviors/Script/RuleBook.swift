@@ -1,12 +1,12 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds the rule that answers a request: the first rule that matches in the current state.
+/// Finds the rule that answers a request, which is the first rule that matches in the current state.
 ///
-/// Rules for whole requests are looked up in a dictionary, so that their number does not affect the speed.
+/// Rules for complete requests are looked up in a dictionary, so the number of these rules does not affect the speed.
 struct RuleBook {
-  /// A matching rule and, if the rule has a pattern, the ranges of the groups in the request; group 0 is the whole
-  /// request.
+  /// A rule that matches a request. If the rule has a pattern, also the ranges of the groups in the request, where
+  /// group 0 is the whole request.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
@@ -15,8 +15,8 @@ struct RuleBook {
   private let rules: [Script.Rule]
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
-  /// For each rule, whether it applies in every state and any number of times; such rules, which are the majority, need
-  /// no further checks.
+  /// For each rule, whether it applies in every state and any number of times. Most rules do, and they need no further
+  /// checks.
   private let isPlain: [Bool]
   private let patterns: [Int]
 
@@ -33,7 +33,7 @@ struct RuleBook {
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
-  /// Returns the rule that answers a request to this protocol's script.
+  /// Returns the rule that answers a request to the script of this protocol.
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
     let first = firstByRequest[request]
     if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
@@ -50,8 +50,9 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that comes closest to matching an unanswered request, and the reason why it does not match: its
-  /// state, or the first byte that differs. Returns nil if no rule begins like the request.
+  /// Describes the rule that comes closest to matching an unanswered request, and says why the rule does not match:
+  /// because of its state, or because of the first byte that differs. Returns nil if no rule begins in the same way as
+  /// the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)

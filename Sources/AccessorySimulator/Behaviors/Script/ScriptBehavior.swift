@@ -3,11 +3,11 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects an
-/// accessory's sessions.
+/// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects the sessions
+/// of an accessory.
 ///
-/// A request that matches no rule gets the default answer. If there is no default answer, the timeline reports the
-/// unanswered request. A request that never becomes complete counts as a request that matches no rule.
+/// A request that matches no rule gets the default answer. If there is no default answer, the timeline shows that the
+/// request was not answered. A request that never becomes complete counts as one that matches no rule.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
@@ -30,7 +30,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     @exclusivity(unchecked) private var machine: ScriptMachine
     private var timer: LoopTimer?
     private let sending = OneAtATime()
-    /// Whether answers are due for which the session has no room.
+    /// Whether answers are due but the session has no room for them.
     private var isBlocked = false
     private var seenEntries: Int
 
@@ -69,7 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // Read until nothing is left: the first read may return only bytes that an earlier read left over.
+      // Read until nothing is left, because the first read may return only bytes left over from an earlier read.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -82,7 +82,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       let wasFull = machine.isFull
       isBlocked = false
       while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
-      // Read now, because the session does not announce unread bytes a second time.
+      // Read now, because the session does not report unread bytes a second time.
       if wasFull, !machine.isFull { read() }
       arm()
     }
@@ -101,7 +101,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       case .send(let bytes):
         let taken = session.write(bytes.span.bytes)
         machine.sent(taken)
-        // This answer and all later ones wait for room.
+        // If this answer does not fit, the rest of it and all later answers wait for room.
         isBlocked = taken < bytes.count
       case .act(let action):
         machine.didAct()
@@ -138,8 +138,8 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // The timer defers the work: the bytes may come from this session itself, or from a session that is in the middle
-      // of a call to this one.
+      // The timer defers the work, because the bytes may come from this session itself or from a session that is in the
+      // middle of a call to this session.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

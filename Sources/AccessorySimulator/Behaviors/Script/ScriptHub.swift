@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions of an accessory's scripts, which share one memory.
+/// Connects the sessions in which an accessory's scripts run. The scripts share one memory.
 ///
-/// The hub belongs to the accessory and outlives its sessions.
+/// The hub belongs to the accessory and outlives the sessions.
 final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Performs actions that scripts request of the accessory; nil if the hub has no accessory.
+  /// Performs the actions that scripts request from the accessory. Nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions, held weakly, because a forgotten session disappears without reporting its end.
+  /// The open sessions. They are held weakly, because a forgotten session disappears without reporting its end.
   private var members: [Member] = []
 
   private struct Member {
@@ -22,7 +22,7 @@ final class ScriptHub {
 
   func leave(_ session: any ScriptSession) { members.removeAll { $0.session == nil || $0.session === session } }
 
-  /// Sends bytes in all of a protocol's open sessions; returns false if there are none.
+  /// Sends bytes in all open sessions of a protocol, or returns false if there are none.
   func forward(_ bytes: [UInt8], to protocolName: String, isUnframed: Bool) -> Bool {
     let targets = members.compactMap(\.session).filter { $0.protocolName == protocolName }
     for target in targets { target.push(bytes, isUnframed: isUnframed) }
@@ -34,15 +34,15 @@ final class ScriptHub {
   }
 }
 
-/// An open session of a script, as used by other sessions.
+/// An open session in which a script runs, as other sessions use it.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
   func push(_ bytes: [UInt8], isUnframed: Bool)
   func noticeState()
 }
 
-/// The memory shared by an accessory's scripts: the state, the counters, and how many times each rule has answered. The
-/// memory outlives sessions and attachments.
+/// The memory that an accessory's scripts share: the state, the counters, and how many times each rule has answered.
+/// The memory outlives sessions and attachments.
 struct ScriptMemory {
   struct RuleID: Hashable {
     var protocolName: String
@@ -50,26 +50,26 @@ struct ScriptMemory {
   }
 
   private(set) var state: String?
-  /// How many times any state was entered.
+  /// How many times the script has entered a state.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
   var random: SeededRandom
-  /// The time at which the loop's clock was 0, in seconds since 1970.
+  /// The time in seconds since 1970 at which the loop's clock was 0.
   var epoch: UInt64
 
   init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Enters the first of these states, unless the list is empty or contains the current state. The current state can be
+  /// Enters the first of these states, unless the list is empty or contains the current state. The current state may be
   /// missing from the list after one script has replaced another.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
   }
 
-  /// Enters a state, even the current one, and restarts the count of each rule's answers.
+  /// Enters a state, which may be the current state, and restarts the count of answers for each rule.
   mutating func enter(_ state: String) {
     self.state = state
     entries += 1
@@ -83,14 +83,14 @@ struct ScriptMemory {
 
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
 
-  /// Returns a counter's value, incremented first if `counts` is set.
+  /// Returns the value of a counter. If `counts` is set, the counter is incremented first.
   mutating func counter(_ name: String, counts: Bool) -> Int {
     if counts { counters[name, default: 0] &+= 1 }
     return counters[name] ?? 0
   }
 }
 
-/// Writes a script's reports to the timeline, up to a maximum number of each kind; further reports are only counted.
+/// Writes a script's reports to the timeline, up to a maximum number for each kind. Any more reports are only counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

@@ -1,13 +1,15 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// Runs a script for one session: decides how to answer bytes and timers, and when to send the answers.
+/// Runs a script for one session. The machine decides how to respond to bytes and timers, and when to send the answers.
 ///
-/// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
-/// steps, one at a time. The same bytes at the same times give the same steps, regardless of how the bytes were split.
+/// The bytes, the time and the memory that an accessory's sessions share are parameters. ``next(at:)`` returns the
+/// resulting steps, one at a time. The same bytes at the same times produce the same steps, regardless of how the bytes
+/// were split.
 ///
 /// Invariants: the machine never keeps more than one request and one full ``AnswerQueue``, and reads no bytes while the
-/// queue is full. A full queue refuses answers from timers and other sessions; the machine reports each refused answer.
+/// queue is full. When the queue is full, it refuses answers from timers and other sessions, and the machine reports
+/// each refused answer.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -31,7 +33,7 @@ struct ScriptMachine {
   private var pacer: ReadPacer?
   var notes = ScriptNotes()
 
-  /// Creates the machine of a session that is being opened.
+  /// Creates the machine for a session that is being opened.
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
@@ -55,7 +57,7 @@ struct ScriptMachine {
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// Returns the next deadline, or nil for none; answers do not count while the session has no room.
+  /// Returns the next deadline, or nil if there is none. While the session has no room, answers have no deadline.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -65,8 +67,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Processes bytes and returns their number. The rest stays unread while too many answers are waiting or the rate
-  /// limit is exhausted.
+  /// Processes bytes, and returns how many it processed. The rest stays unread while too many answers are waiting or
+  /// the rate limit has been reached.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -146,13 +148,13 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // Without a delay, the state changes immediately, so that the next request finds the new state even if both
+      // Without a delay, the state changes immediately. The next request is then handled in the new state, even if both
       // requests arrive in the same read.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // Unplugging takes effect in the loop's next turn, after the session has been closed.
+      // Unplugging takes effect in the next turn of the loop, after the session has been closed.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
@@ -181,7 +183,7 @@ struct ScriptMachine {
     noticeState(now, memory)
   }
 
-  /// Starts and stops timers after this session or another has entered a state.
+  /// Starts and stops timers after this or another session has entered a state.
   mutating func noticeState(_ now: Instant, _ memory: ScriptMemory) {
     guard seenEntries != memory.entries else { return }
     seenEntries = memory.entries
@@ -199,7 +201,7 @@ struct ScriptMachine {
     for index in timers.indices {
       guard let due = timers[index].due, due <= now else { continue }
       let timer = timers[index].timer
-      // A late timer fires only once, and then keeps its original schedule if possible.
+      // A timer that is late fires only once and then returns to its original schedule if possible.
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
@@ -219,10 +221,10 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits how many bytes an accessory reads per second, in steps of a tenth of a second.
+/// Limits how many bytes an accessory reads per second. Bytes are read in steps of a tenth of a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
-  /// The time at which all bytes read so far will have been processed.
+  /// When all bytes that have been read will have been processed.
   private var isReadyAt: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
@@ -232,7 +234,7 @@ struct ReadPacer {
     return max(1, bytesPerSecond / 10)
   }
 
-  /// The time from which more bytes may be read, if any remain unread.
+  /// When more bytes may be read, if any remain unread.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {

@@ -3,21 +3,21 @@ import AccessoryProfiles
 
 /// Renders an answer from its template.
 ///
-/// Values are inserted first, then lengths, then checksums, each from left to right, so that a checksum can cover a
+/// Values are inserted first, then lengths, then checksums, each from left to right. A checksum can therefore cover a
 /// length or another checksum.
 struct TemplateRenderer {
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
 
-  /// A length or checksum that is filled in after everything else.
+  /// A length or checksum, which is filled in after everything else.
   private struct Gap {
     var part: ScriptTemplate.Part
     var place: Range<Int>
   }
 
-  /// Returns the bytes of an answer to be sent at `time`. Numbers that are too large for their fields lose their
-  /// leading digits and are added to `unfit`.
+  /// Returns the bytes of an answer that is to be sent at `time`. A number that is too large for its field loses its
+  /// leading digits and is added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {
@@ -81,7 +81,7 @@ struct TemplateRenderer {
   }
 }
 
-/// A time of day in UTC, in the formats of strftime.
+/// A time of day in UTC, in one of the formats that strftime defines.
 struct TemplateTime {
   let seconds: Int
   private let milliseconds: Int

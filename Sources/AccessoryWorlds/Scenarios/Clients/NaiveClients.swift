@@ -3,10 +3,12 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that each make one mistake seen in the field. Each scenario names the client that it breaks.
+// Each of these apps makes one mistake that has been seen in the field. Each scenario names the client that breaks in
+// it.
 
 /// A client that opens a session when an accessory connects with the client's protocol, unless a session is already
-/// open, and closes the session when that connection ends. The client reads the list of accessories at no other time.
+/// open. When that connection ends, the client closes the session. The client reads the list of accessories at no other
+/// time.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -74,15 +76,15 @@ final class ResumesTheUpload: NaiveClient {
   override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
   private var sent = 0
 
-  // The client considers the payload sent once it is written, even if the payload is never received.
+  // The client considers the payload sent as soon as it is written, even if the accessory never receives it.
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) && sent < payload.count }
   override func closes(at accessory: PublishedAccessory) -> Bool { false }
   override var nextPayload: [UInt8] { Array(payload[sent...]) }
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// A client that misses accessories that are unannounced or were connected before its launch, and that relies on
-/// another object in its process to register.
+/// A client that misses accessories if they are not announced or were connected before the client was launched. The
+/// client relies on another object in its process to register for notifications.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 
@@ -173,8 +175,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that streams do not retain. A call after the delegate has been freed means
-  /// that a real app's stream would access freed memory.
+  /// Handles a session through a delegate that its streams do not retain. If a stream calls the delegate after it has
+  /// been freed, the stream of a real app would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {
@@ -191,7 +193,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
 // MARK: - Clients that omit one precaution
 
-// These clients differ from ``RobustClient`` only in the behavior that the scenario tests.
+// These clients differ from ``RobustClient`` only in the behavior that their scenario tests.
 
 final class WaitsWithoutEnd: RobustClient {
   override class var mistake: String { "waits for a reply without a timeout" }

@@ -20,10 +20,10 @@ import AccessorySessions
 /// - while it needs data, it sends at intervals and on entering the foreground, to detect a session that died silently;
 /// - it starts an interrupted upload from the beginning.
 ///
-/// The clients in NaiveClients.swift each miss one of these points.
+/// Each client in NaiveClients.swift neglects one of these points.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of probes scheduled so far; only the last one is performed.
+  /// The number of probes that have been scheduled so far. Only the last one is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
@@ -33,8 +33,7 @@ public class RobustClient: ScenarioClient {
   /// Whether the client checks for bytes that no event announced.
   var looksForBytes: Bool { true }
   var forgetsFailures: Bool { true }
-  /// The number of failed attempts or unexpected ends after which the client does not try again until something
-  /// changes.
+  /// How many attempts must fail, or sessions end unexpectedly, before the client stops trying until something changes.
   var attemptLimit: Int { 8 }
   /// Whether the client checks at intervals that a silent session still works.
   var probesSilentSessions: Bool { true }
@@ -56,13 +55,13 @@ public class RobustClient: ScenarioClient {
     if interval != nil { probe(app) }
   }
 
-  /// Opens a session when an accessory connects with the protocol.
+  /// Opens a session when an accessory connects and offers the client's protocol.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if forgetsFailures { attempts = 0 }
     serve(app)
   }
 
-  /// Ends the lost connection's session and looks for other accessories.
+  /// Ends the session of the connection that was lost, and looks for other accessories.
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
@@ -100,13 +99,13 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // Use the newest connection, because after a transport switch the older one is about to end.
+    // Use the newest connection, because the older connection is about to end after a switch of transport.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }
   }
 
-  /// Checks at intervals that the exchange makes progress, until it is complete or the session has ended.
+  /// Checks at intervals that the exchange is making progress, until it is complete or the session has ended.
   private func watch(_ session: Session, _ patience: Duration, at before: Int? = nil, _ app: AppView) {
     later(patience, app) { [weak self] app in
       guard let self, let current, current.session === session, let reached = progress else { return }

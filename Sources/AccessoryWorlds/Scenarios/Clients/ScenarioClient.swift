@@ -4,28 +4,28 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario that opens a session for one protocol, sends a payload and verifies the echo.
+/// An app in a scenario. It opens a session for one protocol, sends a payload and verifies the echo.
 ///
-/// Subclasses decide how to react to connections, disconnections and the ends of sessions. This class opens sessions
-/// and verifies echoes; ``report`` contains the result.
+/// Subclasses decide how to react when connections are made or lost and when sessions end. This class opens sessions
+/// and verifies echoes. ``report`` contains the results.
 public class ScenarioClient: AppHandler {
   /// A client's results so far.
   public struct Report: Equatable, Sendable {
-    /// The number of payloads whose echo was verified.
+    /// The number of payloads whose echoes have been verified.
     public var verified = 0
     /// The number of failed attempts to open a session.
     public var refused = 0
-    /// Whether a session is open and its payload was verified.
+    /// Whether a session is open and its payload has been verified.
     public var isServing = false
 
-    /// The results as a sentence fragment.
+    /// The results, worded so that they fit into a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
   }
 
   final var payload: [UInt8] = []
-  /// The interval at which the payload is sent over an open session; nil means once.
+  /// The interval at which the payload is sent over an open session, or nil to send it once.
   final var interval: Duration?
   final var onCrash: (String) -> Void = { _ in }
   final var beginning: Instant
@@ -41,7 +41,7 @@ public class ScenarioClient: AppHandler {
   private var hasEnded = false
   private var overdue: [() -> Void] = []
 
-  /// Creates a client for this protocol.
+  /// Creates a client that uses this protocol.
   public required init(wanting protocolName: String, on loop: any EventLoop) {
     self.protocolName = protocolName
     self.loop = loop
@@ -65,20 +65,20 @@ public class ScenarioClient: AppHandler {
 
   // MARK: What subclasses decide
 
-  /// The mistake of a naive client, which completes "the client, which …".
+  /// The mistake of a naive client, worded so that it completes "the client, which …".
   class var mistake: String { "" }
 
   func launched(_ app: AppView) {}
 
   func becameActive(_ app: AppView) {}
 
-  /// Does nothing when an accessory connects; subclasses override this method.
+  /// Called when an accessory connects. Does nothing unless a subclass overrides it.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Does nothing when an accessory disconnects; subclasses override this method.
+  /// Called when an accessory disconnects. Does nothing unless a subclass overrides it.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Called when the current session ended unexpectedly or returned a wrong echo.
+  /// Called when the current session ends unexpectedly or returns a wrong echo.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   func exchangeVerified(_ app: AppView) {}
@@ -92,17 +92,17 @@ public class ScenarioClient: AppHandler {
 
   var nextPayload: [UInt8] { payload }
 
-  /// How many bytes may be sent before their echo is received.
+  /// How many bytes may be sent before their echo arrives.
   var window: Int { .max }
 
-  /// How long the client discards bytes in a new session before it sends.
+  /// How long the client discards the bytes that arrive in a new session before it sends its own.
   var quietTime: Duration { .zero }
 
   func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)
   }
 
-  /// Called with the number of payload bytes that were sent before the session ended.
+  /// Called when a session has ended, with the number of payload bytes that were sent before.
   func uploadStopped(after sent: Int) {}
 
   // MARK: What subclasses share
@@ -132,18 +132,18 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Sends another payload over the current session, unless an exchange is already running.
+  /// Sends another payload over the current session, unless an exchange is already in progress.
   final func exchangeAgain(_ app: AppView) {
     guard exchange == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)
   }
 
-  /// Notices when the session ends, even though no reply is expected.
+  /// Detects the end of the session even though no reply is expected.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs `work` after a delay or, if the app is then suspended, when the app resumes.
+  /// Runs `work` after a delay. If the app is suspended at that time, `work` runs when the app resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }
@@ -157,10 +157,10 @@ public class ScenarioClient: AppHandler {
     for work in due { work() }
   }
 
-  /// The progress of the current session's exchange; nil before the exchange starts and after it is complete.
+  /// The progress of the exchange in the current session, or nil if the exchange has not started or is complete.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
 
-  /// Reads what is available in the current session, even without an event.
+  /// Reads the bytes that are available in the current session, even without an event.
   final func lookForBytes() {
     if let exchange, let session = current?.session { exchange.sessionIsReadable(session) }
   }
@@ -179,8 +179,7 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// Reports a failed session in a later turn of the loop, because the next session must not be opened inside a
-  /// handler.
+  /// Reports a failed session in a later turn of the loop, because a handler must not open the next session.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }
@@ -198,7 +197,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the app's process; the client's code is not called again.
+  /// Ends the app's process. No code of the client is called after that.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -217,7 +216,7 @@ public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
-  /// Clients that each make one mistake; `mistake` completes "the client, which …".
+  /// Clients that make one mistake each. `mistake` is worded so that it completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
     ("\($0)", $0, $0.mistake)
   }
@@ -233,7 +232,8 @@ public enum ScenarioClients {
     TakesOneReadForAReply.self, TrustsASilentSession.self,
   ]
 
-  /// Returns the hint to append to "unknown client": the new name of a renamed client, a similar name, or all names.
+  /// Returns the hint to append to "unknown client". The hint gives the new name of a client that was renamed, a
+  /// similar name, or all names.
   public static func hint(forUnknown name: String) -> String {
     if name == "sound" { return ": it is now called \(robust.name)" }
     return Suggestion.hint(for: name, in: ["naive", robust.name] + naive.map(\.name))

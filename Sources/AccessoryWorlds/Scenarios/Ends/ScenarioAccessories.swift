@@ -7,9 +7,10 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// Plays a scenario's actions on accessories and cables, for a device in another process (``ScenarioDevice``).
+/// Plays the actions in a scenario that affect accessories and cables. The device is in another process
+/// (``ScenarioDevice``).
 ///
-/// The scenario's clock pauses at the first plug-in until a device connects. This process also simulates the delay and
+/// At the first plug-in, the scenario's clock pauses until a device connects. This process also simulates the delay and
 /// the faults on the scenario's cables.
 ///
 /// ```swift
@@ -35,7 +36,7 @@ public final class ScenarioAccessories {
     do { try actions.perform($0) } catch { failure = failure ?? error }
   }
 
-  /// Creates the accessories without plugging them in; each uses the port with the same index.
+  /// Creates the accessories without plugging them in. Each accessory uses the port that has the same index.
   public init(
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
@@ -55,14 +56,14 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether every step has been played and the wait after the last step is over.
+  /// Whether all steps have been played and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is connected to a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
   /// The reason why the scenario cannot continue, for example because an address is in use.
   public private(set) var failure: (any Error)?
 
-  /// Starts the scenario, which then runs on the loop.
+  /// Starts the scenario. After this call, the scenario runs on the loop.
   public func start() {
     timeline.start()
   }
@@ -84,7 +85,7 @@ public final class ScenarioAccessories {
 }
 
 extension World.Settings.CableSpeed {
-  /// The speed of the cables as faults, for channels without a delay of their own.
+  /// The speed of the cables in the form of faults, for channels that do not simulate a delay themselves.
   package var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
@@ -93,7 +94,7 @@ extension World.Settings.CableSpeed {
   }
 }
 
-/// A port that reports when a device connects, and whose cable can be unplugged.
+/// A port that reports when a device connects. The cable at the port can be unplugged.
 private final class ScenarioPort: Port {
   var onCable: () -> Void = {}
   private let inner: any Port

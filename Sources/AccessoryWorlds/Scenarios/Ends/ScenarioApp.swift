@@ -3,11 +3,12 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app that the steps of a scenario launch, suspend and kill; its client handles the events. The notifications of
+/// An app that the steps of a scenario launch, suspend and kill. The app's client handles the events. Notifications to
 /// the app under test also appear on the timeline.
 package final class ScenarioApp {
   private(set) var client: ScenarioClient
-  /// The differences between the app's list of accessories and the lists that the steps expect, in step order.
+  /// The differences between the accessories that the app lists and the accessories that the steps expect, in the order
+  /// of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
@@ -18,12 +19,12 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
-  /// The scenario's other app; nil if this object is that app.
+  /// The other app in the scenario, or nil if this object is that app.
   private var other: ScenarioApp?
   private var left: [AppView] = []
   private var hasRun = false
 
-  /// Creates an app on `device`; the app runs from the start unless its first step launches it.
+  /// Creates an app on `device`. The app runs from the start unless its first step launches it.
   package convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -33,7 +34,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running at first and opens a session only if a step tells it to.
+  /// Creates the other app. At first, it is not running. It opens a session only if a step tells it to.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -63,7 +64,7 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Performs a step for this app, for another SDK in its process, or for the other app.
+  /// Performs a step that affects this app, another SDK in its process, or the other app.
   package func perform(_ action: AppAction, of role: WorldAction.Role) {
     switch role {
     case .tested, .named: perform(action)
@@ -91,7 +92,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops the app and ends its sessions, including those that the system left open.
+  /// Stops the app and ends its sessions, including sessions that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -108,7 +109,7 @@ package final class ScenarioApp {
 
   private func launch() {
     guard view == nil else { return }
-    // A new process does not keep the previous one's state.
+    // A new process does not have the state of the previous process.
     if hasRun { client = Self.makeClient(type, scenario, on: device) }
     hasRun = true
     client.onCrash = { [weak self, unowned client] reason in
@@ -122,7 +123,7 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// Launches the app at an accessory's request, unless the app is already running.
+  /// Launches the app because an accessory requests it, unless the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -159,7 +160,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The handler for the app's view; a separate object, because the app retains the view.
+  /// The handler for the app's view. It is a separate object because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -176,12 +177,12 @@ package final class ScenarioApp {
     }
   }
 
-  /// Notifies the client. A process that has ended receives nothing, even if its sessions are still open.
+  /// Notifies the client. A process that has ended receives no events, even if its sessions are still open.
   private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // Expectations apply only to the app under test.
+    // Expectations concern only the app under test.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -203,7 +204,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs from the start, because its first step does not launch it.
+  /// Whether the app runs from the start because its first step does not launch it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -217,7 +218,7 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. To the system, the app and the SDK are one app, with shared registrations and
+/// Another SDK in the app's process. For the system, the app and the SDK are a single app with shared registrations and
 /// sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
@@ -231,7 +232,7 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Performs a step for the SDK in the app of `view`, which is nil if the app is not running.
+  /// Performs a step for the SDK in the app that has the view `view`. The view is nil if the app is not running.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {
@@ -241,7 +242,7 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
-    // These actions affect the whole app, including the SDK, and are performed by the app.
+    // The app performs these actions, because they affect the whole app, including the SDK.
     case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }
@@ -256,7 +257,7 @@ package final class ScenarioSDK {
       opened.handler = Discarder()
       session = opened
     } catch {
-      // The view has already logged why opening failed.
+      // The view has already logged why the session could not be opened.
       session = nil
     }
   }

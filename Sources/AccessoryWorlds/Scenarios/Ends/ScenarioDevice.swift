@@ -7,10 +7,10 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// Plays a scenario's actions on the device and the app, for accessories in another process (``ScenarioAccessories``),
-/// and compares the app's events with the expected ones.
+/// Plays the actions in a scenario that affect the device and the app, and compares the app's events with the expected
+/// events. The accessories are in another process (``ScenarioAccessories``).
 ///
-/// The scenario's clock pauses at the first plug-in until the device has a cable.
+/// At the first plug-in, the scenario's clock pauses until the device has a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
@@ -35,11 +35,11 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The accessory's index in the scenario, if each accessory has its own address.
+    /// The index of the accessory in the scenario. Used if each accessory has its own address.
     var accessory: Int?
   }
 
-  /// Creates a device that runs the scenario's app and has no cables yet.
+  /// Creates a device that runs the scenario's app. The device has no cables yet.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
     report: @escaping (TimelineEvent) -> Void
@@ -61,19 +61,21 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether every step has been played and the wait after the last step is over.
+  /// Whether all steps have been played and the wait after the last step is over.
   public var isOver: Bool { player.isOver }
-  /// Whether there has been a cable; the first cable starts the scenario's clock.
+  /// Whether the device has ever had a cable. The first cable starts the scenario's clock.
   public private(set) var hasBegun = false
-  /// The reason why there is no cable, if it is known.
+  /// The reason why there is no cable, if the reason is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// The comparison of the app's events with the expected ones, within the tolerance for two clocks.
+  /// The comparison of the app's events with the expected events, with a tolerance because the two processes have
+  /// separate clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
-  /// Starts the scenario, and keeps the device connected to each accessory through a dialer. `dial` creates the dialer
-  /// for the accessory with a given index, or returns nil if an earlier dialer also finds that accessory. `dial` is
-  /// called again after an unnoticed unplug, because the old dialer's cable still counts as plugged in.
+  /// Starts the scenario, and uses a dialer to keep the device connected to each accessory. `dial` creates the dialer
+  /// for the accessory with a given index, or returns nil if an earlier dialer also finds that accessory. After an
+  /// unplug that the device does not notice, `dial` is called again, because the cable of the old dialer still counts
+  /// as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     player.start()
@@ -86,7 +88,7 @@ public final class ScenarioDevice {
     try dialer.start()
   }
 
-  /// Adds the scenario's faults to a cable of the accessory with this index, or of any accessory.
+  /// Adds the scenario's faults to a cable of the accessory with this index, or of any accessory if the index is nil.
   public func wrap(_ cable: Cable, accessory: Int? = nil) -> Cable {
     let severable = SeverableChannel(around: cable.main, on: loop)
     cables.removeAll { $0.channel == nil }
@@ -100,7 +102,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Unplugs everything. Run the loop briefly afterwards, so that the other side notices the unplug.
+  /// Unplugs everything. Run the loop briefly after this call, so that the other side notices the unplug.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
