@@ -16,7 +16,7 @@ public struct FoundAccessory: Equatable, Sendable {
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
-  /// The model. On USB, this is the vendor and product IDs, such as `1209:0001`.
+  /// The model or, on USB, the vendor and product IDs, such as `1209:0001`.
   public var model: String?
   /// The serial number.
   public var serial: String?
@@ -51,7 +51,7 @@ public enum AccessoryChange: Equatable, Sendable {
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
   /// An accessory appeared and then disappeared before its information could be read. The value describes an earlier
-  /// attachment of that accessory, if there was one.
+  /// attachment of the accessory, if there was one.
   case passed(FoundAccessory?)
   case warning(String)
 

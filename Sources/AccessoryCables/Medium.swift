@@ -5,8 +5,9 @@ import LinuxIO
 /// A medium, such as USB or a local directory: the kinds of addresses that it covers, and how hosts and accessories
 /// open them.
 ///
-/// A new medium needs a conformance to this protocol and an entry in a ``MediumTable``; commands, worlds and apps need
-/// no changes. Each medium implements only what it supports; the default implementations throw a ``TransportError``.
+/// To add a medium, write a type that conforms to this protocol and add it to a ``MediumTable``. Commands, worlds and
+/// apps need no changes. A medium needs to implement only what it supports. Default implementations of methods that
+/// open something throw a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
@@ -39,7 +40,7 @@ public protocol Medium: Sendable {
   /// Whether serial numbers are known before a connection is made, as they are in a local directory.
   var knowsSerialNumbers: Bool { get }
 
-  /// Whether everything that was opened has been released. Programs wait for this before they exit.
+  /// Whether everything that was opened has been released. Before they exit, programs wait until this value is true.
   var isIdle: Bool { get }
 
   // MARK: Simulated accessories
@@ -93,8 +94,8 @@ public struct Sighting {
   public var accessories: [FoundAccessory]
   /// Sentences that describe what could not be read.
   public var problems: [String]
-  /// Whether the list comes only from memories of earlier connections, so only a new connection shows which accessories
-  /// are present. See ``RollCall``.
+  /// Whether the accessories are only remembered from earlier connections. If so, only a new connection shows which of
+  /// them are present. See ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.
@@ -108,8 +109,8 @@ public struct Sighting {
 /// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when to
 /// connect.
 public protocol AccessoryFinder: AnyObject {
-  /// Whether the finder reports arrivals and departures; otherwise, only a connection shows whether an accessory is
-  /// present.
+  /// Whether the finder reports arrivals and departures. If it does not, only a connection shows whether an accessory
+  /// is present.
   var seesArrivals: Bool { get }
   /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }
@@ -120,7 +121,7 @@ public protocol AccessoryFinder: AnyObject {
   /// Stops reporting.
   func stop()
 
-  /// Makes one attempt to open a reported accessory's cable.
+  /// Makes one attempt to open the cable of an accessory that was reported.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   /// - Throws: The reason for the failure, if it is known immediately.
@@ -173,6 +174,6 @@ public struct PortContext {
   }
 }
 
-/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, or a socket. `number` is the
-/// accessory's number in this program, counted from 1.
+/// Creates the port for one accessory at an address that has been opened, such as a local directory, a USB/IP bus, or a
+/// socket. `number` is the accessory's number in this program, counted from 1.
 public typealias PortFactory = (_ profile: Profile, _ number: Int) throws -> any Port

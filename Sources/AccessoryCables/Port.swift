@@ -17,7 +17,8 @@ public protocol Port: AnyObject {
   /// Plugs in the accessory. `onEvent` is called for every device that connects, in a later turn of the loop.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs the accessory: no more devices can connect. The owner of a cable that is in use must close that cable.
+  /// Unplugs the accessory, so that no more devices can connect. The owner of a cable that is in use must close that
+  /// cable.
   func close()
 }
 

@@ -3,7 +3,7 @@ import AccessoryFormats
 /// A fault on a channel, as given by an option such as `--fault loss,chance=5%,in`.
 ///
 /// ``FaultChannel`` applies faults to the channels of simulated and real accessories. ``effect`` contains the kind of
-/// fault and its parameters. The other properties are common to all kinds.
+/// fault and its parameters. All properties except ``effect`` are common to all kinds of faults.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
@@ -108,7 +108,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Fault.Effect {
-  /// The directions in which a fault of this kind can act. The first is the default.
+  /// The directions in which a fault of this kind can act, starting with the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
   var kind: any FaultKind {

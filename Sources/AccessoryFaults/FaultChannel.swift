@@ -34,13 +34,13 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
-  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. These
+  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. These
   // properties are only read and assigned.
   @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
   /// Ends the channel if a close has stalled.
   private var closer: LoopTimer?
-  /// How the inner channel was closed. Set if the close was clean and the bytes before it are still in transit.
+  /// How the inner channel was closed, if the close was clean and bytes that precede it are still in transit.
   @exclusivity(unchecked) private var ending: ChannelEnd?
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var isInnerPaused = false
@@ -82,9 +82,9 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
 
-  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault still
-  /// passes on the bytes that it holds, at its usual speed, but does not affect any more bytes. Times of new faults are
-  /// measured from this call.
+  /// Replaces the faults while the channel is in use. Faults that are in both the old and the new list keep their
+  /// state. A removed fault still passes on the bytes that it holds, at its usual speed, but does not affect any more
+  /// bytes. The times in new faults are measured from this call.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -241,7 +241,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The owner has paused reading until there is room to send, but there will never be any.
+        // The owner has paused reading until there is room to send, but there will never be room.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()

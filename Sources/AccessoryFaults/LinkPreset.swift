@@ -7,8 +7,8 @@ import AccessoryFormats
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates come from field reports. Where no report gives a value, the value is an estimate, and a comment at the
-/// preset says so.
+/// The rates come from field reports. Values that no report gives are estimates. The comments on the presets say which
+/// values these are.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String
@@ -35,7 +35,7 @@ public struct LinkPreset: Equatable, Sendable {
     ])
 
   /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived. The
-  /// rate here corresponds to the worst case, 6 frames. The delay is an estimate. It is longer than without audio
+  /// rate used here corresponds to 6 frames, the worst case. The delay is an estimate, and is longer than without audio
   /// because audio occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
@@ -43,8 +43,8 @@ public struct LinkPreset: Equatable, Sendable {
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
-  /// Writes of more than about 2 KB become very slow. No report gives a rate for such writes, so the 2,000 bytes per
-  /// second are an estimate.
+  /// Writes of more than about 2 KB become very slow. No report gives a rate for such writes, so 2,000 bytes per second
+  /// is an estimate.
   public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])

@@ -15,7 +15,7 @@ import IAP2
 /// when its last byte passes. On a cable without delay, the transcripts at both ends therefore contain the same lines.
 /// Each attachment has its own transcript, because each link has its own sessions.
 public final class Transcript: CableWitness {
-  /// The default for how many bytes of a payload are written.
+  /// How many bytes of a payload are written by default.
   public static let usualBytes = 8
 
   private let protocolName: String?

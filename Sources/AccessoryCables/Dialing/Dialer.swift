@@ -16,7 +16,7 @@ public final class Dialer {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// Selects the first matching accessory that can be opened. After that, the dialer connects only to that accessory.
+    /// Selects the first matching accessory that can be opened. The dialer then ignores all other accessories.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
@@ -82,8 +82,8 @@ public final class Dialer {
     for way in ways.values { abandon(way) }
   }
 
-  /// The reason why the last attempt failed. An attempt whose accessory never became ready counts as failed. The value
-  /// is nil after a success and after the accessory has disappeared.
+  /// Why the last attempt failed. An attempt whose accessory never became ready counts as failed. After a successful
+  /// attempt, or once the accessory has disappeared, the value is nil.
   public var trouble: TransportError? { lastTrouble?.reason }
 
   /// Whether the link on the accessory's last cable ended before the accessory was ready.
@@ -230,7 +230,7 @@ extension TransportError {
   }
 }
 
-/// Takes the cables that a ``Dialer`` opens; implemented by the device role.
+/// Takes over the cables that a ``Dialer`` opens. The device role implements this protocol.
 public protocol CableOwner: AnyObject {
   /// Takes over a cable. Calls `ended` once, when the cable ends.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
@@ -241,7 +241,7 @@ public protocol CableOwner: AnyObject {
 
 /// How a host's connection over a cable ended.
 public struct CableOutcome: Equatable, Sendable {
-  /// The reason, worded so that it fits into a sentence.
+  /// The reason, as a phrase to insert into a sentence.
   public let reason: String
   /// Whether the iAP2 link was ever established. If another host is using the accessory, the accessory closes the cable
   /// before there is a link.
@@ -257,11 +257,11 @@ public struct CableOutcome: Equatable, Sendable {
   }
 }
 
-/// Something that a dialer reports, other than a new cable.
+/// A report from a dialer about anything other than a new cable.
 public enum DialerReport: Equatable, Sendable {
   /// An attempt to connect to an accessory failed. The same error is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// Bytes left over from an earlier session were read and dropped. The value is the number of bytes.
+  /// This number of bytes, left over from an earlier session, was read and dropped.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

@@ -12,7 +12,7 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure. At both ends, users see each such cable as an
+/// A cable whose accessory never became ready counts as a failure. Users at both ends see each failed cable as an
 /// attachment, so the pauses between attempts grow longer. The pause is shortest after an attempt that got no answer,
 /// and after a cable whose accessory became ready.
 ///
@@ -33,7 +33,7 @@ public struct Line: Equatable, Sendable {
 
   /// The current state.
   public private(set) var state = State.idle
-  /// The reason why the last attempt failed. An attempt whose accessory never became ready counts as failed.
+  /// Why the last attempt failed. An attempt whose accessory never became ready counts as failed.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration

@@ -41,7 +41,7 @@ public final class RollCall {
 
   deinit { stop() }
 
-  /// Starts the roll call. Results arrive in later turns.
+  /// Starts the roll call. Results arrive in later turns of the loop.
   ///
   /// - Throws: An error if the medium cannot be used.
   public func start() throws {

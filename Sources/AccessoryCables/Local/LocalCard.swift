@@ -28,8 +28,8 @@ public struct LocalCard: Equatable, Sendable {
   public var protocols: [String]
   /// The ID of the process that simulates the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970. This is precise enough to sort accessories by
-  /// arrival.
+  /// When the accessory was attached, in microseconds since 1970. Microseconds are precise enough to sort accessories
+  /// by arrival.
   public var attachedAt: Int
 
   /// Creates a card.
@@ -124,7 +124,7 @@ private struct CardFile: Equatable {
 }
 
 extension LocalEntry {
-  /// Writes the card to the local directory, replacing any existing one. Readers always see a complete card, old or
+  /// Writes the card to the local directory, replacing any existing card. Readers always see a complete card, old or
   /// new.
   public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)

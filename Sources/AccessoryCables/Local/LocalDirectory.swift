@@ -4,10 +4,10 @@ import LinuxIO
 
 /// The directory where simulated accessories are plugged in and where hosts in other processes find them.
 ///
-/// The standard local directory is `$EASIM_LOCAL` if that is set; otherwise `$XDG_RUNTIME_DIR/easim` if that folder can
-/// be used; otherwise `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A
-/// directory is refused if another user owns it or if the group or other users can write to it, because anyone with
-/// write access could impersonate an accessory.
+/// The standard local directory is the one that `$EASIM_LOCAL` names. If this variable is not set, it is
+/// `$XDG_RUNTIME_DIR/easim` or, if there is no runtime directory, `easim-UID` in the system's temporary directory. The
+/// directory is created with mode 0700. A directory is refused if another user owns it or if the group or other users
+/// can write to it, because anyone with write access could impersonate an accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {

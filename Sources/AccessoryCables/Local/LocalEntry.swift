@@ -93,8 +93,8 @@ extension LocalDirectory {
     }
     let captures = capturingProcesses
     // The mark (see `creatingSocket`) must be checked after the files are listed and before the sockets are tested for
-    // listeners. If no socket is being created at that time, each listed socket either already has a listener or will
-    // never have one.
+    // listeners. If no socket is being created while the mark is checked, each listed socket either already has a
+    // listener or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
@@ -110,7 +110,8 @@ extension LocalDirectory {
   /// Returns the path of the socket through which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have a capture socket in this directory. Some of these processes may have been killed.
+  /// The processes that have a capture socket in this directory, including any that were killed and left the socket
+  /// behind.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

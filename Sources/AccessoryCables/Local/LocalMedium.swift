@@ -36,8 +36,8 @@ struct LocalMedium: Medium {
   }
 }
 
-/// Watches the cards in a local directory and claims cables. Only one host at a time can use an accessory. Other hosts
-/// wait until that host releases its claim.
+/// Watches the cards in a local directory and claims cables. An accessory can be used by only one host at a time. While
+/// one host is using an accessory, other hosts wait for it to release its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
   let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))

@@ -74,7 +74,7 @@ public final class LocalWatcher {
     while let watch {
       if try directory.check() {
         state = .watching
-        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and the
+        // The watch starts before the directory is read, so an accessory that arrives in between is seen twice. The
         // second sighting is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
@@ -227,8 +227,8 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when a process that owns a card in a local directory exits. The kernel normally reports this immediately. On
-/// old kernels, and for processes that this process cannot see, the watch checks once a second.
+/// Notices when a process that owns a card in a local directory exits. The kernel normally reports the exit
+/// immediately. On old kernels, and for processes that this process cannot see, the watch checks once a second.
 final class OwnerWatch {
   /// How often to check processes for which the kernel cannot report the exit.
   static let period = Duration.seconds(1)

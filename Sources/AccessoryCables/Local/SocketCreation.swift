@@ -10,13 +10,12 @@ extension LocalDirectory {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // On a file system without locks, the mark cannot be set. Sweeps of such a directory leave sockets without a card
-    // alone.
+    // On a file system without locks, the mark cannot be set, so sweeps do not remove sockets that have no card.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }
 
-  /// Whether a process is creating a socket in this directory. The value is true if this cannot be determined.
+  /// Whether a process is creating a socket in this directory, or true if this cannot be determined.
   var isSocketBeingCreated: Bool {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return true }

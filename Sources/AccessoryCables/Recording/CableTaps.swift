@@ -4,7 +4,8 @@ import AccessoryFaults
 /// The observers, such as captures and transcripts, of all cables that belong to one owner. Observers can be added and
 /// removed while the cables are in use.
 ///
-/// A new observer sees all future cables. On cables that are already in use, it sees all further bytes.
+/// A new observer sees all future cables. On cables that are already in use, the observer sees only the bytes that
+/// follow.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -13,8 +14,8 @@ import AccessoryFaults
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
-  /// Creates the observer for one channel. `cable` counts from 1; `protocolName` is the protocol of a native channel,
-  /// or nil.
+  /// Creates the observer for one channel. `cable` is the number of the cable, counted from 1. `protocolName` is the
+  /// protocol of a native channel, or nil for the main channel.
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []

@@ -53,7 +53,7 @@ public final class CaptureRecorder {
     RecordedChannel(self, name, description, side: side)
   }
 
-  /// Records that a fault at this end affected a packet. The packet was on the newest cable with this name.
+  /// Records that a fault at this end affected a packet on the newest cable that has this name.
   public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
     let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
     channel?.companion?.struck(
@@ -116,7 +116,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Returns the cable with a recorder attached to this end. Each of its channels becomes a separate interface.
+  /// Returns the cable with a recorder attached to this end. Each channel of the cable becomes a separate interface.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

@@ -17,7 +17,7 @@ public struct PcapngWriter: Sendable {
   /// The number of the interface that the next call to ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
-  /// Creates a writer for one file. The file names `program` as the application that created it.
+  /// Creates a writer for one file. `program` is recorded in the file as the application that created it.
   public init(program: String) {
     self.program = program
   }

@@ -8,18 +8,18 @@ import AccessoryFormats
 /// ```
 ///
 /// A chunk that no fault changes passes through the lane without being copied. If a fault or the sink accepts only part
-/// of a chunk, the preceding fault keeps the rest and accepts nothing until the rest is accepted. This continues back
-/// to the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
+/// of a chunk, the preceding fault keeps the rest and accepts nothing until the rest is accepted. In this way,
+/// back-pressure reaches the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
 final class FaultLane {
   let direction: Fault.Direction
-  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. No
-  // outside code runs while one of these properties is being changed, because the sink receives bytes that have already
-  // been moved out of them.
+  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. No outside
+  // code runs while one of these properties is being changed, because the sink receives bytes that have already been
+  // moved out of them.
   @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet. They are kept because a channel cannot refuse received
-  /// bytes.
+  /// Received bytes for which the faults have no room yet. A channel cannot refuse received bytes, so they are kept
+  /// here.
   @exclusivity(unchecked) private var entry = ChunkQueue()
   /// Accepts bytes from the start of the buffer, and returns how many it accepted. The owner sets this closure once.
   @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }
@@ -98,9 +98,9 @@ final class FaultLane {
 
   // MARK: Changing the faults
 
-  /// Replaces the faults while the channel is in use. Faults in both lists keep their state. A removed fault does not
-  /// affect any more bytes, but it stays in the lane until it has passed on the bytes that it holds, at its usual
-  /// speed. Times of new faults are measured from this call.
+  /// Replaces the faults while the channel is in use. Faults that are in both the old and the new list keep their
+  /// state. A removed fault does not affect any more bytes, but it stays in the lane until it has passed on the bytes
+  /// that it holds, at its usual speed. The times in new faults are measured from this call.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })

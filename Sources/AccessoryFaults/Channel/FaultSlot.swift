@@ -9,8 +9,8 @@ import AccessoryFormats
 /// ```
 ///
 /// Outside its window, a stage is called only if it still holds bytes, because later bytes must not overtake them. If
-/// the stage will pass on the held bytes without further input, later bytes wait in the slot. If they went to the stage
-/// instead, a stage on a busy line would always hold bytes, and its window would never close.
+/// the stage will pass on the held bytes without further input, later bytes wait in the slot. If later bytes went to
+/// the stage instead, a stage on a busy line would always hold bytes, and its window would never close.
 ///
 /// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
@@ -21,7 +21,7 @@ final class FaultSlot {
   }
 
   let fault: Fault
-  // Exclusivity is not checked, because each chunk causes several accesses and the checks would slow them down. A stage
+  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. A stage
   // receives the step as an argument and calls no other code. The lane moves the output out of the step before it
   // passes the output on.
   @exclusivity(unchecked) var step: FaultStep

@@ -8,12 +8,12 @@ import AccessoryFormats
 /// has been accepted. The lane also calls the stage when its deadline expires, and when its window opens or closes.
 ///
 /// Invariants: A stage always accepts a chunk as a whole. `room` limits the size of the next chunk. A stage holds at
-/// most its capacity plus one chunk. It passes on bytes in the order in which they should arrive at the other end.
+/// most its capacity plus one chunk. A stage passes on bytes in the order in which they should arrive at the other end.
 protocol FaultStage {
   /// The number of held bytes that the stage must pass on before the stream can end.
   var held: Int { get }
 
-  /// The maximum number of bytes that the stage can accept at the moment. If the number is 0, the sender waits.
+  /// The maximum number of bytes that the stage can accept at the moment, or 0 if the sender has to wait.
   var room: Int { get }
 
   var deadline: Instant? { get }
@@ -45,7 +45,7 @@ extension FaultStage {
 }
 
 enum FaultPassage {
-  /// The lane must pass on the chunk unchanged; the stage neither copied nor holds any of it.
+  /// The lane must pass on the chunk unchanged, because the stage neither copied nor kept any of it.
   case whole
   /// The stage's output contains all bytes that the stage does not hold.
   case changed
@@ -64,7 +64,7 @@ struct FaultStep {
   private(set) var news: [String] = []
   /// Whether to record packets in ``struck``.
   var keepsStruck = false
-  /// The packets that the fault acted on, as they were before it acted.
+  /// The packets that the fault acted on, in their original form.
   private(set) var struck: [[UInt8]] = []
   /// Why the channel must be cut, or nil if it stays connected.
   private(set) var cut: String?

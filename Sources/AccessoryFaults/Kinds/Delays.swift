@@ -28,7 +28,7 @@ extension Field {
 }
 
 extension Fault {
-  /// Delays every byte. The bytes stay in order.
+  /// Delays every byte without changing the order of the bytes.
   public struct Latency: FaultKind {
     /// The delay for every byte.
     public var delay: Duration

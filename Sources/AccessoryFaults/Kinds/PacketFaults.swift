@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-// These faults act on single packets.
+// These faults act on individual packets.
 
 extension Fault {
   /// Loses some packets.
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// Returns the position of the byte to change, or nil if there is none. If checksums will be corrected, excludes
-    /// them and the leading bytes that mark a packet.
+    /// Returns the position of the byte to change, or nil if there is none. If the checksum will be corrected, it and
+    /// the leading bytes that mark a packet are excluded.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size

@@ -33,8 +33,8 @@ extension FaultKind where Self: PacketFault {
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 
-/// The stage for packet faults. It finds the packets, selects some of them at random, and passes the selected packets
-/// to the fault.
+/// The stage for packet faults. The stage finds the packets in a stream, selects some of them at random, and passes the
+/// selected packets to the fault.
 ///
 /// The fault is stored as an existential, because unspecialized generic code would look up type metadata for each
 /// packet.
@@ -184,7 +184,7 @@ struct PacketCutter {
     return search(all.span.bytes, fresh: bytes, &selection, &step)
   }
 
-  /// `fresh` is the end of `all` that the scanner has not seen yet.
+  /// `fresh` is the part at the end of `all` that the scanner has not seen yet.
   private mutating func search(
     _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection, _ step: inout FaultStep
   ) -> FaultPassage {

@@ -48,7 +48,7 @@ extension Fault {
     }
   }
 
-  /// Joins chunks so that chunks that were sent separately arrive as one.
+  /// Joins chunks, so that data that was sent separately arrives in one chunk.
   public struct Glue: FaultKind {
     /// The number of bytes to collect before they are delivered.
     public var size = 4_096
@@ -102,9 +102,9 @@ extension Fault {
   /// Unplugs the cable, either immediately or after a number of bytes or packets have passed in one direction since the
   /// fault began.
   public struct Cut: FaultKind {
-    /// The number of bytes in one direction after which the cable is cut. 0 means that there is no limit.
+    /// The number of bytes in one direction after which the cable is cut, or 0 for no limit.
     public var bytes: Int
-    /// The number of packets in one direction after which the cable is cut. 0 means that there is no limit.
+    /// The number of packets in one direction after which the cable is cut, or 0 for no limit.
     public var packets: Int
 
     /// Creates a fault that cuts the cable after a number of bytes or packets, or immediately if neither is given.
@@ -197,14 +197,14 @@ extension Fault {
   /// The endpoint still holds bytes from an earlier session, which arrive before the next handshake (field failure
   /// W17).
   public struct Stale: FaultKind {
-    /// What the stale bytes consist of.
+    /// The kind of stale bytes to send.
     public enum Kind: String, CaseIterable, Sendable {
       case tail
       case packets
       case noise
     }
 
-    /// What the stale bytes consist of.
+    /// The kind of stale bytes to send.
     public var kind = Kind.tail
     /// The number of stale bytes. Packets are not truncated, so the actual number may be larger or smaller.
     public var bytes = 64

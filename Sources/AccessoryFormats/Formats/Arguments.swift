@@ -1,4 +1,4 @@
-/// Reads the values of an object into a tuple. Used for objects that do not need a type of their own.
+/// Reads the values of an object into a tuple, for objects that do not need a type of their own.
 ///
 /// ```swift
 /// Arguments("knock", Argument("door", .text, "the door", from: "", isRequired: true), Argument("times", …, from: 3))

@@ -139,7 +139,7 @@ extension Format {
     }
   }
 
-  /// The format of a value that may be omitted. When writing, nil is omitted.
+  /// The format of a value that may be omitted. A value of nil is not written.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -159,7 +159,7 @@ extension Format {
     }
   }
 
-  /// A list. Elements that cannot be read are omitted; see ``ProblemCollector/paths(of:count:)``.
+  /// A list. Elements that cannot be read are omitted. See ``ProblemCollector/paths(of:count:)``.
   ///
   /// - Parameters:
   ///   - count: the allowed number of elements.
@@ -242,7 +242,7 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// The format of bytes; the schema requires at least `least` of them. In the documentation, `name` stands for the
+  /// The format of bytes. The schema requires at least `least` bytes. In the documentation, `name` stands for the
   /// object `{ hex: … }`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {

@@ -4,9 +4,9 @@
 
 /// Defines in one place how a value is written in files and on the command line.
 ///
-/// A format is itself a value, and describes a type. Everything else is derived from the format: the reader (which
-/// reports all mistakes at once, each with its position and the nearest valid word), the writer (which writes only what
-/// differs from the defaults), the JSON Schema, the tables in the documentation, help, completion, and the text form
+/// A format is a value that describes a type. Everything else is derived from the format: the reader (which reports all
+/// mistakes at once, each with its position and the nearest valid word), the writer (which writes only what differs
+/// from the defaults), the JSON Schema, the tables in the documentation, help, completion, and the text form
 /// `name,key=value`. To define a format, write the type and its ``Record``, as in this example:
 ///
 /// ```swift
@@ -35,8 +35,8 @@
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. If a default is given, keys that are missing keep its settings. Reports a problem and returns nil
-  /// if the value is invalid.
+  /// Reads a value. Missing keys keep the settings of the default, if a default is given. Reports a problem and returns
+  /// nil if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
   /// Writes a value, or returns nil if the value equals the given default.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
@@ -72,13 +72,13 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// Returns the value as a word for the command line, or nil if the command line omits the value.
+  /// Returns the value as a word for the command line, or nil if the value is omitted on the command line.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
   /// Writes a single value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// Converts the format to another type, for conversions that always succeed.
+  /// Converts the format to another type. The conversion must always succeed.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {

@@ -1,7 +1,7 @@
 /// Tables for the documentation and for help.
 extension RecordShape {
   /// A Markdown table that lists each key with its allowed values, default and meaning. Nested objects have their own
-  /// tables; see ``tables(heading:elsewhere:)``.
+  /// tables. See ``tables(heading:elsewhere:)``.
   public var table: String { table([:]) }
 
   private func table(_ elsewhere: [String: String]) -> String {
@@ -76,7 +76,7 @@ extension Shape {
     }
   }
 
-  /// Returns the allowed values. For the elements of a list, they are in the plural.
+  /// Returns the allowed values, in the plural if they are the elements of a list.
   fileprivate func tableText(_ elsewhere: [String: String], isPlural: Bool = false) -> String {
     func noun(_ word: String) -> String { isPlural ? "\(word)s" : word }
     func link(_ text: String, _ name: String) -> String {

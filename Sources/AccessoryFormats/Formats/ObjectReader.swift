@@ -1,4 +1,4 @@
-/// An object's values by key. Mistakes are reported at the object's place.
+/// The values of an object by key, and the place at which mistakes in the object are reported.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
 /// that occur twice. ``Record`` and ``OneOf`` use an object reader to read objects. Rules that involve several keys

@@ -1,9 +1,9 @@
 /// A value that has one of several kinds, each with its own keys. In Swift, such a value is an enum with payloads. One
 /// of the keys holds the kind.
 ///
-/// In a file, such a value is an object or a string `kind,key=value,…`. On the command line, it is always a string. In
-/// a string, a key may be omitted if its value is one of the key's named choices, and a key without a value means
-/// `true`: `session,refuse,times=1`.
+/// In a file, such a value is an object or a string `kind,key=value,…`. On the command line, such a value is always a
+/// string. In a string, a key may be omitted if its value is one of the key's named choices, and a key without a value
+/// means `true`: `session,refuse,times=1`.
 ///
 /// ```swift
 /// enum Light: Equatable {
@@ -92,8 +92,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// Returns the value as a tree. The tree is the name of the kind if all keys have their default values; otherwise it
-  /// is an object or a string.
+  /// Returns the value as a tree. If all keys have their default values, the tree is only the name of the kind.
+  /// Otherwise, it is an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
@@ -279,9 +279,9 @@ extension OneOf {
   ///
   /// - Parameters:
   ///   - path: where the object stores the value.
-  ///   - sides: the keys that can hold the kind; an object has exactly one of them.
-  ///   - complaint: returns the message for a key that does not belong to the kind. If it returns nil, the message
-  ///     lists the kinds that have the key.
+  ///   - sides: the keys that can hold the kind. An object must have exactly one of them.
+  ///   - complaint: returns the message for a key that does not belong to the kind. If this closure returns nil, the
+  ///     message lists the kinds that have the key.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
@@ -309,7 +309,7 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // For a name such as "step with apps", the message uses only the first word. The full name is for the
+      // For a name such as "step with apps", the message uses only the first word. The full name appears in the
       // documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
