@@ -28,8 +28,8 @@ public struct LocalDirectory: Hashable, Sendable {
   /// socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
-  /// Returns the local directory for an address: the directory at `path` if the address is `local:DIR#SERIAL`, or the
-  /// standard directory if `path` is nil, as in `local:`.
+  /// Creates the local directory at `path`, as in the address `local:DIR#SERIAL`. If `path` is nil, as in the address
+  /// `local:`, this is the standard directory.
   public init(_ path: String?) {
     guard let path else {
       self = .standard()

@@ -1,7 +1,7 @@
 extension RecordShape {
   /// Returns the JSON Schema for documents of this shape. The schema omits rules that only the reader can check, such
-  /// as rules about several keys. If the schema has the key `extending`, a document with that key extends another
-  /// document and may omit required keys.
+  /// as rules about several keys. If `key` is given, a document that contains this key extends another document and may
+  /// omit required keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]

@@ -85,7 +85,7 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// Why a string is invalid. The description quotes the string and is worded so that it fits into a sentence.
+/// Why a string is invalid. The description quotes the string and can be inserted into a sentence.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, with an example of a valid string.
   public let description: String

@@ -1,6 +1,6 @@
 /// An object whose keys correspond to the properties of a type. See ``Format`` for a complete example.
 ///
-/// Each field refers to its property by key path. `base` holds the defaults.
+/// Each field has a key path to its property. `base` holds the defaults.
 public struct Record<Root: Equatable & Sendable>: Sendable {
   /// What messages, the schema and the documentation call the object.
   public let name: String
@@ -26,9 +26,9 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// Returns this record with an additional check for rules that involve several keys. `check` receives the value and
-  /// the keys that are present, and reports mistakes. `schema` contains those of the rules that a JSON Schema can
-  /// express.
+  /// Returns this record with a check for additional rules that involve several keys. `check` receives the value and
+  /// the keys that are present, and reports mistakes. `schema` contains the rules that can be expressed in a JSON
+  /// Schema.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -59,8 +59,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns the format of a value that is written either as an object or as only the value of `key`. In the latter
-  /// form, all other keys have their defaults. For example, a protocol is written as a name or as an object.
+  /// Returns the format of a value that can be written as an object or, in short, as only the value of `key`. In the
+  /// short form, all other keys have their defaults. For example, a protocol can be written as a name or as an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -81,8 +81,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns this record's fields for use in the record of an outer type, which stores this record's value in a
-  /// property.
+  /// Returns this record's fields for the record of an outer type that stores this record's value in a property.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -121,7 +120,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   }
 
   /// Returns a file's tree merged with the tree that the file extends. Objects with known keys are merged key by key.
-  /// All other values are replaced as a whole. Each value keeps its position in its original file.
+  /// All other values are replaced as a whole. Each value keeps the position that it has in its own file.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
@@ -144,8 +143,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// If the key is missing and its default depends on other properties, sets the property to that default.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// Called after all keys have been read. Compares the value that the file gives for a derived key with the value
-  /// derived from the other keys.
+  /// Called after all keys have been read. Compares the value that a file gives for a derived key with the value that
+  /// follows from the other keys.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
   /// Creates a key that stands for a property.
@@ -200,8 +199,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// Creates a key for an object that exists only in the file. The object's keys are properties of the enclosing type.
-  /// If other objects have the same key, `name` distinguishes this object in the documentation.
+  /// Creates a key for an object that exists only in the file. The keys of the object are properties of the enclosing
+  /// type. If other objects have the same key, `name` distinguishes this object in the documentation.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
     @FieldList<Root> _ fields: () -> [Field<Root>]
@@ -227,7 +226,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns fields that reject keys which belong to another object. `only` names that object.
+  /// Returns fields that reject keys that belong to a different object. `only` names the object to which the keys
+  /// belong.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -271,7 +271,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// Creates a key whose value is derived from the other keys. A file with a different value is rejected.
+  /// Creates a key whose value is derived from the other keys. If a file contains a different value, the file is
+  /// rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -335,7 +336,7 @@ extension Array {
 @resultBuilder public enum FieldList<Root: Equatable & Sendable> {
   /// A single field.
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
-  /// Fields that are shared by several records.
+  /// Fields that several records share.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
   /// Fields generated by a loop.
   public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }

@@ -1,4 +1,5 @@
-/// The shape of the values of a ``Format``. The schema, the documentation, help and completion use the shape.
+/// The shape of the values of a ``Format``. The schema, the documentation, help and completion are derived from the
+/// shape.
 public indirect enum Shape: Sendable {
   case text(TextShape)
   case boolean
@@ -13,15 +14,15 @@ public indirect enum Shape: Sendable {
   case constant(Int)
   case list(Shape, count: ClosedRange<Int>)
   case record(RecordShape)
-  /// An object whose keys the user chooses. The object must have a minimum number of keys.
+  /// An object whose keys the user chooses, with a minimum number of keys.
   case named(Shape, atLeast: Int)
-  /// An object that another document describes. The object is given by its name.
+  /// An object that is described in another document, given by its name.
   case document(String)
   case oneOf(OneOfShape)
   case either([Shape])
 }
 
-/// The rules for a string, as far as a schema can express them.
+/// Those rules for a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
   /// What the documentation calls the string, for example "a protocol's name", or nil for any text.
   public var name: String?
@@ -40,10 +41,10 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// The object's name.
   public let name: String
-  /// The name of the ``OneOf`` that has this object as one of its kinds, for example "quirk". Nil for an ordinary
-  /// object.
+  /// The name of the ``OneOf`` that has this object as one of its kinds, for example "quirk". For an ordinary object,
+  /// the name is nil.
   public var owner: String?
-  /// A sentence that describes the object. The sentence may be empty.
+  /// A sentence that describes the object, or an empty string.
   public let summary: String
   /// The object's keys, in the order in which a file lists them.
   public let fields: [FieldShape]
@@ -123,7 +124,7 @@ public struct OneOfShape: Sendable {
 // MARK: - Words
 
 extension Shape {
-  /// The words to choose from. Empty if other values are allowed.
+  /// The words to choose from, or an empty list if other values are allowed.
   public var choices: [String] {
     switch self {
     case .words(let words): words

@@ -1,4 +1,4 @@
-/// Reads JSON5 as defined for ES5.1 by json5.org: all of JSON, plus comments, trailing commas, single quotes, keys
+/// Reads JSON5 as json5.org defines it for ES5.1: all of JSON, plus comments, trailing commas, single quotes, keys
 /// without quotes, and hexadecimal numbers.
 ///
 /// easim has its own reader because error messages need the line and column of every value. The input is untrusted.
@@ -48,7 +48,7 @@ public enum JSON5 {
 
   /// Reads a sequence of documents, as in JSON lines.
   ///
-  /// - Returns: the documents, and the byte range of each string that is a value. The ranges are in order and do not
+  /// - Returns: the documents, and the byte range of each string that is a value. The ranges are in order, and do not
   ///   include quotation marks.
   public static func readAll(
     _ bytes: [UInt8], file: String, limits: Limits, as grammar: Grammar

@@ -137,7 +137,7 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// A fast path for the most common numbers in large files, which are integers of one to eighteen digits without a
+  /// A fast path for the numbers that are most common in large files: integers of one to eighteen digits without a
   /// superfluous zero. Returns nil for numbers in any other form.
   private static func plainInteger(_ spelling: String) -> Int64? {
     let digits = spelling.utf8
@@ -150,7 +150,7 @@ extension JSON5Scanner {
     return integer
   }
 
-  /// Returns true if a JSON5 number is also valid in JSON, which requires digits on both sides of a decimal point and
+  /// Returns true if a JSON5 number is also valid in JSON. JSON requires digits on both sides of a decimal point and
   /// allows no plus sign.
   private static func isJSON(_ spelling: String) -> Bool {
     let digits = spelling.hasPrefix("-") ? spelling.dropFirst() : spelling[...]

@@ -95,7 +95,7 @@ public struct JSON5Number: Equatable, Sendable {
   public var spelling: String
   /// The value, as precisely as a double can represent it.
   public var value: Double
-  /// The value, if it is a whole number that fits into 64 bits. `5.0` and `1e3` count as whole numbers, as they do in
+  /// The value, if it is a whole number that fits in 64 bits. `5.0` and `1e3` count as whole numbers, as they do in
   /// JSON Schema.
   public var integer: Int64?
 

@@ -30,7 +30,7 @@ public struct JSON5Writer {
     return writer.text + "\n"
   }
 
-  /// Writes a document below a comment. Plain JSON has no comments, so the comment is dropped in that style.
+  /// Writes a document below a comment. Plain JSON has no comments, so the comment is dropped in plain JSON.
   public static func write(_ value: JSON5Value, under comment: String, as style: Style = .json5) -> String {
     let lines = style == .json5 ? comment.split(separator: "\n", omittingEmptySubsequences: false) : []
     let shown = comment.isEmpty ? [] : lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }

@@ -28,8 +28,8 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
 
-  /// `file:line:column`, which many terminals and editors make clickable. For an argument, its description and the
-  /// column.
+  /// `file:line:column`, which many terminals and editors make clickable. For an argument, the description of the
+  /// argument and the column.
   public var description: String {
     if line > 0 { return "\(file):\(line):\(column)" }
     return column > 0 ? "\(file), column \(column)" : file
@@ -75,7 +75,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// All problems in a file, in file order. There is always at least one.
+/// All problems in a file, in file order. A problem in a file always has at least one line.
 public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problems.
   public let problems: [SourceProblem]
@@ -94,8 +94,8 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Collects the problems in a file so that the user can fix all of them at once.
 public final class ProblemCollector {
-  /// The maximum number of errors to keep, and the maximum number of warnings. Any more are only counted, because a
-  /// thousand mistakes in one file usually have a single cause.
+  /// The maximum number of errors to keep, and the maximum number of warnings. Further problems are only counted,
+  /// because a thousand mistakes in one file usually have a single cause.
   public static let most = 50
 
   private var errors: [SourceProblem] = []
@@ -104,7 +104,8 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read. If so, messages do not quote the word, because the caller quotes it.
+  /// Whether a single word is being read. Messages about a single word do not quote the word, because the caller quotes
+  /// it.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.

@@ -80,7 +80,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set, extended so that it contains both the upper and the lower case of each ASCII letter in it.
+  /// The set with both the upper and the lower case of each ASCII letter that it contains.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

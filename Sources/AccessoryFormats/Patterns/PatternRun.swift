@@ -139,7 +139,7 @@ public struct PatternSearch: Equatable, Sendable {
 
 struct PatternCompiler {
   private(set) var program: [PatternInstruction] = []
-  /// For error messages, the position in the pattern of the repetition that started last.
+  /// The position in the pattern of the most recently started repetition, for use in error messages.
   private var place = 0
 
   mutating func emit(_ node: PatternNode) throws(OptionError) {

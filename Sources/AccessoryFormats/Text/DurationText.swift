@@ -1,7 +1,7 @@
 /// Durations as users write them in profiles, in scenarios and on the command line. `250ms`, `1.5s`, `2m`.
 ///
 /// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is required
-/// because `--timeout 10` could mean seconds or milliseconds, depending on the user.
+/// because some users would mean seconds by `--timeout 10` and others milliseconds.
 ///
 /// ```swift
 /// try DurationText.parse("1.5s")                  // .milliseconds(1500)
@@ -37,8 +37,8 @@ public enum DurationText {
     return try digits.times(nanoseconds, in: text)
   }
 
-  /// Writes a duration so that ``parse(_:)`` restores it exactly. The unit is hours or minutes if the number is whole;
-  /// otherwise it is seconds, milliseconds or microseconds with as many decimals as needed.
+  /// Writes a duration so that ``parse(_:)`` restores it exactly. The unit is hours or minutes if this gives a whole
+  /// number. Otherwise, it is seconds, milliseconds or microseconds, with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }

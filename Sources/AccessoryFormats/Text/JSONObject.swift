@@ -34,7 +34,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
   /// The object as text.
   public var jsonText: String { text }
 
-  /// Adds a member, unless its value is nil.
+  /// Adds a member unless the member's value is nil.
   public mutating func add(_ key: String, _ value: (any JSONPart)?) {
     guard let value else { return }
     if !members.isEmpty { members += "," }
@@ -65,7 +65,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
   }
 }
 
-/// Text that is JSON already.
+/// Text that is already JSON.
 public struct RawJSON: JSONPart {
   /// The text.
   public let jsonText: String

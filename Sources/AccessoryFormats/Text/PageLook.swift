@@ -1,5 +1,6 @@
-/// The style that the live page and the report files share. It covers colors for light mode, dark mode and paper;
-/// cards; tables; and the lines, symbols and legends of charts. Each page adds only the styles that no other page uses.
+/// The style that the live page and the report files share. The style covers colors for light mode, dark mode and
+/// paper; cards; tables; and the lines, symbols and legends of charts. Each page adds only the styles that no other
+/// page uses.
 ///
 /// Colors are chosen so that adjacent ones can be told apart in light mode, in dark mode and in grayscale.
 package enum PageLook {

@@ -1,4 +1,4 @@
-/// A repeatable source of random numbers. It uses splitmix64, so the same seed always gives the same numbers.
+/// A repeatable source of random numbers, based on splitmix64.
 ///
 /// Do not use this generator for secrets. libcrypto provides unpredictable numbers, such as challenges for real
 /// accessories.
@@ -27,8 +27,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// Returns a separate generator for one part of a world. Adding a part therefore does not change the random numbers
-  /// of the other parts.
+  /// Returns a separate generator for one part of a world. Adding another part therefore does not change the random
+  /// numbers of the existing parts.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())
@@ -36,14 +36,14 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// An FNV-1a hash. Unlike Swift's hash values, it is the same in every process. Inlining avoids a call per byte,
-  /// whose cost adds up when an accessory reconnects often.
+  /// An FNV-1a hash. Unlike Swift's hash values, an FNV-1a hash is the same in every process. Inlining avoids a
+  /// function call per byte, whose cost adds up when an accessory reconnects often.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
-/// A probability in whole millionths, so that it can be read and written without rounding.
+/// A probability in whole millionths, which can be read and written without rounding.
 ///
 /// ```swift
 /// let chance = try Chance("2.5%")

@@ -3,7 +3,7 @@ package enum ShownBytes {
   /// The maximum number of bytes shown.
   package static let most = 32
 
-  /// Returns the first bytes, as text if they are printable and otherwise in hex.
+  /// Returns the first bytes, either as text or, if they are not printable, in hex.
   ///
   /// ```swift
   /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"
@@ -17,7 +17,7 @@ package enum ShownBytes {
   }
 
   /// Describes the first byte that differs from the expected bytes, or returns nil if all bytes are equal. The
-  /// description is worded so that it fits into a sentence.
+  /// description can be inserted into a sentence.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

@@ -1,5 +1,5 @@
 // Makes untrusted text, such as an accessory's name, safe to print in a terminal. The result is on one line, has no
-// control sequences, and does not change the text direction. In JSON and in apps, the text is unchanged.
+// control sequences, and does not change the text direction. JSON output and apps contain the text unchanged.
 
 extension StringProtocol {
   /// The text with each unprintable character replaced by U+FFFD. See ``Unicode/Scalar/isUnprintable``.
@@ -9,7 +9,7 @@ extension StringProtocol {
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// Returns the text with unprintable characters replaced, except for the characters in `kept`.
+  /// Returns the text with each unprintable character replaced, except the characters in `kept`.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
@@ -21,7 +21,7 @@ extension StringProtocol {
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// Returns the text with unprintable characters escaped, except for the characters in `kept`.
+  /// Returns the text with each unprintable character escaped, except the characters in `kept`.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -77,8 +77,9 @@ public enum Excerpt {
   /// The maximum length of a line in a message.
   public static let longestLine = 1_000
 
-  /// Returns the message with the middle of each line of more than 1,000 characters removed. The beginning of such a
-  /// line states the problem and the end says how to fix it. The middle usually quotes a long text.
+  /// Returns the message with long lines shortened. If a line has more than 1,000 characters, its middle is removed.
+  /// The beginning of a long line states the problem, and the end says how to fix it. The middle usually quotes a long
+  /// text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -114,11 +115,11 @@ package enum MarkupText {
 // word.
 
 extension StringProtocol {
-  /// The text as one shell word. It is quoted only if it contains characters that are special to the shell.
+  /// The text as one shell word. The word is quoted only if it contains characters that are special to the shell.
   ///
   /// Control characters and characters that change the text direction are written as escapes in `$'…'`, which bash, zsh
-  /// and ksh support. The word therefore stays on one line, and users see it as the shell reads it. All other text is
-  /// put in plain quotes, which every shell supports.
+  /// and ksh support. As a result, the word stays on one line, and users see it as the shell reads it. All other text
+  /// is put in plain quotes, which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local

@@ -1,4 +1,5 @@
-/// Finds the existing name that the user probably meant. The result is the nearest name, or nil if no name is near.
+/// Finds the existing name that the user probably meant. The result is the nearest name, or nil if no name is similar
+/// enough.
 ///
 /// All "unknown ..., did you mean ...?" messages use this type.
 ///
@@ -11,9 +12,9 @@ public enum Suggestion {
   private static let longestWord = 64
 
   /// Returns the candidate that differs from `word` by the fewest typos, ignoring case. A typo is a missing, added or
-  /// wrong letter, or two swapped letters. If several candidates are equally near, the first of them is returned. If no
-  /// candidate is near enough (the limit is one typo for every three letters), returns the only candidate that begins
-  /// with `word`, or nil.
+  /// wrong letter, or two swapped letters. If several candidates have equally few typos, returns the first of them. If
+  /// no candidate is similar enough (with at most one typo for every three letters), returns the only candidate that
+  /// begins with `word`, or nil if there is none.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -28,19 +29,21 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// Returns the text to append to an error: `, did you mean 'x'?`, or an empty string if no candidate is near.
+  /// Returns the text to append to an error: `, did you mean 'x'?`, or an empty string if no candidate is similar
+  /// enough.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
-  /// Returns the text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
+  /// Returns the text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is similar
+  /// enough.
   public static func hint(for word: String, in names: [String]) -> String {
     let near = nearHint(for: word, in: names)
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// Returns the only candidate that begins with these letters, in case the user did not type the whole word. Returns
-  /// nil for fewer than three letters.
+  /// Returns the only candidate that begins with these letters, in case the user did not finish typing the word.
+  /// Returns nil for fewer than three letters.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }

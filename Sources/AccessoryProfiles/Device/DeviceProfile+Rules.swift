@@ -1,13 +1,13 @@
 import IAP2
 
-// The messages that a device sends automatically. The order of the messages after identification is that in a car's
-// log. Cars of two makes do not continue until they have received 4E0E and 4E0A.
+// The messages that a device sends automatically. The messages that follow identification are in the same order as in a
+// car's log. Cars of two makes do not continue until they have received 4E0E and 4E0A.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
-  /// The rules in effect: the user's rules come first, followed by those built-in rules that no user rule replaces.
+  /// The rules in effect. The user's rules come first, followed by the built-in rules that no user rule replaces.
   public var messageRules: [MessageRule] { self == Self.standard ? Self.standardRules : madeRules }
 
   private var madeRules: [MessageRule] {

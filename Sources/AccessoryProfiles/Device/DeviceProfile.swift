@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The settings of a simulated Apple device. They determine what the device tells accessories about itself and how it
-/// answers them, and include the user's own message rules.
+/// The settings of a simulated Apple device. The profile determines what the device tells accessories about itself and
+/// how it answers them. It also contains the user's own message rules.
 ///
 /// The device sends a built-in answer only if the accessory declares that it can receive the message. See
 /// ``messageRules``.
@@ -57,8 +57,8 @@ public struct DeviceProfile: Equatable, Sendable {
   public enum PowerUpdates: String, CaseIterable, Sendable {
     /// The device sends all of the requested attributes in one AE01.
     case combined
-    /// The device sends each attribute in its own AE01, in ascending order. Apple devices have been observed to do
-    /// this.
+    /// The device sends each attribute in its own AE01, in ascending order. Apple devices have been observed to send
+    /// power attributes in this way.
     case separate
   }
 
@@ -105,7 +105,8 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssid = "easim"
     /// The network's passphrase.
     public var passphrase = "easim-wifi"
-    /// The parameter number of the network's name. The passphrase has the next number.
+    /// The number of the parameter that contains the network's name. The number of the passphrase's parameter is higher
+    /// by one.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
@@ -219,7 +220,7 @@ extension DeviceProfile {
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
   }
 
-  /// Reads a file. Paths in the file are relative to its folder.
+  /// Reads a file. Paths in a device profile file are relative to the folder of the file.
   public static func read(file path: String) throws(SourceProblems) -> DeviceProfile {
     var profile = try format.read(file: path)
     if let artwork = profile.nowPlaying.artwork, !artwork.hasPrefix("/"), let slash = path.lastIndex(of: "/") {

@@ -24,7 +24,8 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that are currently available. When an accessory that flickers first connects, it has none.
+  /// The protocols that are currently available. For an accessory that flickers, there are none during its first
+  /// connection.
   public var protocols: [String]
   /// The address of the object in memory, which is meaningful only in the process that printed it.
   public var address: UInt64 = 0
@@ -84,7 +85,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   }
 }
 
-/// Formats strings and lists like Foundation's `description`, in the old ASCII property list format.
+/// Formats strings and lists in the old ASCII property list format, as Foundation's `description` does.
 enum PropertyListText {
   /// Formats a list with one element per line, indented by four spaces. An element that contains anything other than
   /// letters and digits is quoted. Protocol names contain dots, so they are always quoted.

@@ -47,8 +47,9 @@ public struct AccessoryImport: Equatable, Sendable {
 /// A state machine that reads debug descriptions line by line.
 ///
 /// Between accessories, the reader looks for `<EAAccessory: 0x`. Within an accessory, the reader collects fields up to
-/// the closing brace. Within the field `protocols`, it collects the elements of the list. In a truncated log, the next
-/// `<EAAccessory: 0x` may come before the closing brace. The reader then keeps what it has read of the first accessory.
+/// the closing brace. Within the field `protocols`, the reader collects the elements of the list. In a truncated log,
+/// the next `<EAAccessory: 0x` may come before the closing brace. The reader then keeps what it has read of the first
+/// accessory.
 struct DumpReader {
   struct Draft {
     var line: Int
@@ -270,7 +271,7 @@ struct DumpProfile {
   // MARK: The profile's name
 
   /// Returns a name for the profile. The name is the model in lower case with dashes or, if the model has no Latin
-  /// letters, the accessory's name. If that name is taken, a number is appended.
+  /// letters, the accessory's name. If another profile already has this name, a number is appended.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

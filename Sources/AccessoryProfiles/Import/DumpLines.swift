@@ -8,7 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A log for a whole day may be larger, but a description takes up only a few
+  /// The maximum number of bytes read. The log of a whole day may be larger, but a description takes up only a few
   /// lines.
   static let limit = 16 << 20
 
@@ -77,7 +77,7 @@ enum DumpLine {
   }
 
   /// Returns the field in a line and the text after its colon. A field name after two spaces, as in the layout, takes
-  /// precedence over a field name after a single space or at the start of the line, as in logs that have lost their
+  /// precedence over a field name after one space or at the start of a line, as in logs that have lost their
   /// indentation.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8

@@ -7,10 +7,10 @@ package enum TextFile {
   /// How long a pipe or a device may take to deliver all of its bytes.
   package static let patience = Duration.seconds(10)
 
-  /// Reads a file of up to `limit` bytes. If this fails, the error contains the system's reason. Reading a pipe or a
-  /// device, such as a shell's `<(…)`, fails if it takes longer than `patience`.
+  /// Reads a file of up to `limit` bytes. If the file cannot be read, the error contains the system's reason. Reading a
+  /// pipe or a device, such as a shell's `<(…)`, fails if it takes longer than `patience`.
   ///
-  /// - Parameter onlyRegular: whether to refuse pipes and devices, as required for paths that come from other programs.
+  /// - Parameter onlyRegular: whether to refuse pipes and devices. Set this for paths that come from other programs.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
@@ -25,7 +25,8 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
-    // Reserving memory keeps the array from growing, which would briefly hold two copies in memory.
+    // Reserving memory keeps the array from growing. While an array grows, there are briefly two copies of it in
+    // memory.
     bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
@@ -97,7 +98,7 @@ package enum TextFile {
     }
   }
 
-  /// Returns the reason why programs that a file names must not be run, or nil if they may be run.
+  /// Returns the reason why programs that are named in this file must not be run, or nil if they may be run.
   ///
   /// As in ssh and git, the file and its folder must be owned by this user or root and must not be writable by the
   /// group or by others.

@@ -8,14 +8,15 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards the bytes it receives. Optionally, checks that the bytes are those that `easim burst` or
+  /// Counts and discards the bytes it receives. If requested, checks that the bytes are those that `easim burst` or
   /// EADemo sends.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to the standard input of a program, and sends what the program writes to its standard output.
+  /// Passes the bytes to the standard input of a program, and sends the bytes that the program writes to its standard
+  /// output.
   case exec(Program)
 
   /// The format used in profiles and for `--behavior`.
@@ -62,7 +63,7 @@ public enum Behavior: Equatable, Sendable {
   public struct Source: Equatable, Sendable {
     /// The kind of data that a source sends.
     public enum Pattern: Equatable, Sendable {
-      /// The bytes 00, 01 … FF, 00 …, continuing across chunks.
+      /// The bytes 00, 01 … FF, 00 …, where each chunk continues from the previous chunk.
       case counting
       case text(String)
       /// Bytes from the loop's seeded random generator.
@@ -71,7 +72,7 @@ public enum Behavior: Equatable, Sendable {
 
     /// The number of bytes per second.
     public var rate: Int
-    /// How many bytes are sent at a time. This number and the rate determine the interval.
+    /// How many bytes are sent at a time. The size of a chunk and the rate determine the interval.
     public var chunk: Int
     /// The data to send.
     public var pattern: Pattern
@@ -203,10 +204,10 @@ extension Behavior.Program {
   public struct Origin: Sendable {
     /// The position of the command in its file, or nil if the command was not read from a file.
     public var position: SourcePosition?
-    /// The folder that contains the file. The program is looked up and run in this folder. If the folder is nil, this
-    /// process's current folder is used.
+    /// The folder that contains the file. The program is looked up in this folder and runs in it. If nil, the current
+    /// folder of this process is used.
     public var folder: String?
-    /// Why the file is not trusted to run programs, or nil if it is trusted.
+    /// The reason why the file is not trusted to run programs, or nil if it is trusted.
     public var objection: String?
 
     /// Creates the origin of a program that is trusted because it was named on the command line or in an app's code.
@@ -215,7 +216,7 @@ extension Behavior.Program {
 }
 
 extension Profile {
-  /// The programs that the profile's sessions run. Each program has the path of the behavior that names it.
+  /// The programs that the profile's sessions run. Each program comes with the path of the behavior that names it.
   public var programs: [(path: String, program: Behavior.Program)] {
     var found: [(String, Behavior.Program)] = []
     if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {
@@ -227,7 +228,7 @@ extension Profile {
     return found
   }
 
-  /// Allows the programs to run even though their file is not trusted.
+  /// Allows the programs to run even if their file is not trusted.
   public mutating func allowPrograms() {
     changePrograms { _, program in program.origin.objection = nil }
   }

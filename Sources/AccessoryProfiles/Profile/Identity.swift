@@ -1,8 +1,7 @@
 import AccessoryFormats
 
 extension Profile {
-  /// How an accessory describes itself. The fields are those that `EAAccessory` shows, with the names that Apple gives
-  /// them.
+  /// How an accessory describes itself. The fields are those of `EAAccessory`, with the names that Apple uses.
   ///
   /// All fields that are not optional are mandatory in an identification. Strings may contain `{index}`. See
   /// ``ProfileTemplate``.
@@ -21,8 +20,8 @@ extension Profile {
     public var firmwareRevisionPending: String?
     /// The hardware revision.
     public var hardwareRevision: String
-    /// The MFi product plan (`ppid` in Apple's dump). In all known dumps, it has 16 hex digits or the form
-    /// `NNNNNN-NNNN`.
+    /// The MFi product plan (`ppid` in Apple's dump). In all known dumps, the product plan has 16 hex digits or the
+    /// form `NNNNNN-NNNN`.
     public var productPlanUID: String?
     /// The region code, which is nil in every known dump.
     public var regionCode: String?
@@ -30,13 +29,13 @@ extension Profile {
     public var dockType: String
     /// The language that the accessory is using.
     public var currentLanguage: String
-    /// The languages that the accessory supports. There is at least one.
+    /// The languages that the accessory supports, of which there is at least one.
     public var supportedLanguages: [String]
-    /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`). It consists of ten letters
-    /// and digits, or is nil if the accessory names no team.
+    /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`). The ID consists of ten
+    /// letters and digits, or is nil if the accessory names no team.
     public var appMatchTeamID: String?
 
-    /// Creates an identity with defaults for the fields that rarely differ.
+    /// Creates an identity. Fields that rarely differ have defaults.
     public init(
       name: String, manufacturer: String, modelNumber: String, serialNumber: String,
       firmwareRevision: String = "1.0", hardwareRevision: String = "1.0"
@@ -110,7 +109,7 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The maximum length in Unicode scalars of a string in an identification. The wire format allows far longer strings.
+  /// The maximum number of Unicode scalars in a string of an identification. The wire format allows far longer strings.
   private static let longestText = 255
 
   /// The format of a string in the identification, which may contain `{index}`.

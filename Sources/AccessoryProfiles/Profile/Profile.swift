@@ -22,7 +22,7 @@ public struct Profile: Equatable, Sendable {
   public var identity: Identity
   /// The External Accessory protocols that the accessory offers, in the order in which it declares them.
   public var protocols: [SessionProtocol]
-  /// The values that the accessory requests during link setup.
+  /// The values that the accessory requests when a link is set up.
   public var link: Link
   /// How the accessory proves that it is licensed.
   public var authentication: Authentication
@@ -66,7 +66,8 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the file.
+  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the profile's
+  /// file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
@@ -120,8 +121,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the JSON tree of a profile file. If the file extends other files, these must already be merged into the
-  /// tree. Each value must still record which file it came from.
+  /// Reads a profile from the JSON tree of a file. If the file extends other files, they must already be merged into
+  /// the tree. Each value must still record which file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -131,10 +132,9 @@ extension Profile {
     return ProfileTemplate(profile, warnings: problems.problems)
   }
 
-  /// Returns all errors and warnings about the profile. Each one contains the path of the key in the file. The list is
-  /// empty if the profile is correct.
+  /// Returns all errors and warnings about the profile. Each error or warning contains the path of the key in the file.
   ///
-  /// A profile that was read from a file has only warnings, because reading the file has already reported its errors.
+  /// A profile that was read from a file has only warnings, because all errors were reported when the file was read.
   /// The same rules apply to profiles that are created in Swift.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
@@ -145,7 +145,7 @@ extension Profile {
   /// The profile as a JSON tree with all values that differ from the defaults. Reading the tree restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
-  /// Returns the profile as the text of a file that begins with a comment.
+  /// Returns the profile as the text of a file, with a comment at the top.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
     JSON5Writer.write(tree, under: comment, as: style)
   }
@@ -162,8 +162,7 @@ extension Format<[Profile.SessionProtocol]> {
 ///
 /// In the strings of the identity, `{index}` is replaced by the number of the instance, counted from 1. If there are
 /// several instances and the serial number does not contain `{index}`, then `-1`, `-2` … are appended to keep the
-/// serial numbers distinct. For each instance after the first, the address of a Bluetooth transport is one higher than
-/// for the previous instance.
+/// serial numbers distinct. Each instance has the Bluetooth address that follows the address of the previous instance.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")

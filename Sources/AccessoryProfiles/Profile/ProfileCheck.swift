@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 /// Checks the rules that involve several keys. Finds duplicates, invalid references, and combinations that are allowed
-/// but probably a mistake.
+/// but are probably a mistake.
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
@@ -11,7 +11,7 @@ struct ProfileCheck {
   private let transportPaths: [String]
   private let unreadable: [String]
 
-  /// Checks a profile that was read from `object`. Each reported problem has its position in `object`.
+  /// Checks a profile that was read from `object`. Each problem is reported at its position in `object`.
   static func run(_ profile: Profile, _ object: ObjectReader) {
     let check = ProfileCheck(profile, object)
     check.checkLanguages()
@@ -38,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read. In that case, the problem
-  /// might come from the default that replaced the value.
+  /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read. If a value could not be
+  /// read, the problem might come from the default that replaced the value.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {

@@ -18,7 +18,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs. This can be configured because public sources disagree.
+    /// What the coprocessor signs. What the coprocessor signs can be configured, because public sources disagree.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed
@@ -105,10 +105,10 @@ extension Profile {
   /// The control messages that an accessory declares during identification. A device sends only messages that the
   /// accessory has declared.
   public struct Messages: Equatable, Sendable {
-    /// The messages that the accessory sends. By default, this is the status of a session (0xEA03).
+    /// The messages that the accessory sends. By default, the accessory sends only the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
-    /// The messages that the accessory receives. By default, these are the start and the stop of a session (0xEA00,
-    /// 0xEA01).
+    /// The messages that the accessory receives. By default, the accessory receives the start and the stop of a session
+    /// (0xEA00, 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
     /// Creates a declaration of the messages that every accessory needs for External Accessory sessions.

@@ -47,8 +47,8 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// The maximum number of protocols with native transport on one USB device. Each of these protocols needs one
-    /// endpoint number, and iAP2 needs two.
+    /// The maximum number of protocols with native transport on one USB device. Each protocol with native transport
+    /// needs one endpoint number, and iAP2 needs two.
     static let mostNative = 13
 
     /// Returns what is wrong with a protocol's name, or nil if the name has reverse-DNS form. A name in this form has
@@ -68,8 +68,8 @@ extension Profile {
     }
   }
 
-  /// What the device does if no app supports an accessory's protocol. Any number is allowed, because numbers above the
-  /// three known values have been seen on the wire.
+  /// What the device does if no app supports a protocol of the accessory. Any number is allowed, because numbers above
+  /// the three known values have been seen on the wire.
   public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
     /// The number used on the wire.
     public var rawValue: UInt8
@@ -156,7 +156,7 @@ extension Profile {
     public var id: UInt16 = 0
     /// The component's name.
     public var name = "Location"
-    /// The data that the receiver provides, as NMEA sentences.
+    /// The data that the receiver provides, in the form of NMEA sentences.
     public var provides: [DeviceProfile.Sentence] = [.gga, .rmc]
 
     /// Creates a receiver with the default sentences.

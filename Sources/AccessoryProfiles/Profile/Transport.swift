@@ -98,7 +98,7 @@ extension Profile {
     }
   }
 
-  /// A Bluetooth address. Its six bytes are written as `02:00:5E:10:00:01`.
+  /// A Bluetooth address. A Bluetooth address consists of six bytes and is written as `02:00:5E:10:00:01`.
   public typealias MACAddress = BluetoothDeviceAddress
 }
 
@@ -134,7 +134,8 @@ extension Profile {
     public var externalAccessorySession: UInt8 = 2
     /// The number of the link session that carries file transfers, or nil if there is none.
     public var fileTransferSession: UInt8?
-    /// Whether the link runs without acknowledgements. If so, the counts and timeouts on the wire are zero.
+    /// Whether the link runs without acknowledgements. Without acknowledgements, the counts and timeouts on the wire
+    /// are zero.
     public var zeroAcknowledgement = false
 
     /// Creates link parameters with the defaults.

@@ -14,7 +14,7 @@ public enum PropertyList: Equatable, Sendable {
   case text(String)
   case array([PropertyList])
   case dictionary([String: PropertyList])
-  /// A value of any other kind, represented by the name of the kind with an article, such as "a number".
+  /// A value of any other kind. It is represented by the name of the kind with an article, such as "a number".
   case other(String)
 
   /// The maximum size of a file that is read.
@@ -110,8 +110,8 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Parses the trailer, which is the last 32 bytes of the file. It contains the sizes of offsets and references, the
-  /// number of objects, the top object, and the position of the offset table.
+  /// Parses the trailer, which is the last 32 bytes of the file. The trailer contains the sizes of offsets and
+  /// references, the number of objects, the top object, and the position of the offset table.
   private init(_ bytes: [UInt8]) throws(Damage) {
     self.bytes = bytes
     guard bytes.count >= 8 + 32 else { throw Damage(reason: "it has only \(bytes.count) bytes") }
@@ -199,7 +199,7 @@ struct BinaryPropertyList {
   }
 
   /// Returns the range that the elements of an object occupy. The marker at `start` either contains the number of
-  /// elements or says that the number follows.
+  /// elements or says that the number follows it.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)
@@ -222,7 +222,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// Returns a big-endian number, or nil if its bytes lie beyond the end or the number is larger than any position in a
+  /// Returns a big-endian number. Returns nil if its bytes lie beyond the end or if it is larger than any position in a
   /// file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }

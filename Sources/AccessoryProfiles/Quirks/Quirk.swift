@@ -155,7 +155,7 @@ public struct OddSession: Equatable, Sendable {
   public var answer: Answer
   /// How long after a session begins the accessory closes the session or detaches.
   public var delay: Duration
-  /// How many sessions are affected, after which sessions work. 0 means that all sessions are affected.
+  /// How many sessions are affected, or 0 for all sessions. Sessions after that work normally.
   public var times: Int
 
   /// Creates a quirk with this answer.
@@ -192,7 +192,8 @@ extension [Quirk] {
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session. If so, replies may not match their requests.
+  /// Whether one of the quirks loses or changes bytes during a session. If one of them does, replies may not match
+  /// their requests.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {
@@ -237,7 +238,7 @@ public struct Flicker: Equatable, Sendable {
   /// Whether the accessory responds to authentication while it is attached without protocols.
   public var answersAuthentication: Bool
 
-  /// Creates a flicker. By default, it has one cycle and is caused by the accessory.
+  /// Creates a flicker. By default, there is one cycle, which the accessory causes.
   public init(
     _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
     jitter: Duration = .zero, answersAuthentication: Bool = true

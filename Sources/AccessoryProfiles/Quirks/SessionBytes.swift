@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-// Quirks that affect the bytes of sessions: requests are lost, or replies are late or split.
+// Quirks that affect the bytes of a session, for example by losing requests or by delaying or splitting replies.
 
 /// The accessory does not reply until the user touches it, and the request cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
-  /// What happens to the reply if the session has ended since the request.
+  /// What happens to the reply if the session ends before the reply is sent.
   public enum Reply: String, CaseIterable, Sendable {
-    /// The reply is sent in the session that is open at that time or, if none is open, in the next session.
+    /// The reply is sent later, in the session that is then open or, if none is open, in the next session.
     case late
     case none
   }
@@ -15,7 +15,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
   public var touch: Duration
   /// How long a cancelled request keeps the accessory busy, measured from the request.
   public var busy: Duration
-  /// What happens to the reply if the session has ended since the request.
+  /// What happens to the reply if the session ends before the reply is sent.
   public var reply: Reply
 
   /// Creates a quirk. By default, the user touches the accessory after ten seconds, and a cancelled request keeps the
@@ -77,7 +77,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public var gap: Duration
   /// The maximum size of a piece.
   public var size: Int
-  /// The random seed. 0 means that the seed of the run is used.
+  /// The random seed, or 0 to use the seed of the run.
   public var seed: UInt64
 
   /// Creates a quirk that sends each byte separately by default.
@@ -140,7 +140,7 @@ public struct FailingTransactions: Equatable, Sendable {
     case close
   }
 
-  /// How many transactions succeed before the others fail.
+  /// How many transactions succeed before all others fail.
   public var transactions: Int
   /// How later transactions fail.
   public var answer: Answer

@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. These quirks keep their state from one session to the next, and some of
-// them keep it while the accessory is unplugged.
+// Quirks that affect how long sessions last. These quirks keep their state from one session to the next. Some of them
+// also keep it while the accessory is unplugged.
 
 extension Format<UInt64> {
-  /// The format of the random seed of a quirk. 0 means that the seed is derived from the seed of the run.
+  /// The format of the random seed of a quirk. If the seed is 0, it is derived from the seed of the run.
   static let quirkSeed = integer(0...UInt64(Int64.max))
 }
 
@@ -24,11 +24,11 @@ public struct EndedSessions: Equatable, Sendable {
   public var shortest: Duration
   /// The maximum duration of a session.
   public var longest: Duration
-  /// How long an episode lasts. Zero means that it never ends.
+  /// How long an episode lasts, or zero if it never ends.
   public var episode: Duration
-  /// How long sessions work after an episode. Zero means that they work forever.
+  /// How long sessions work after an episode, or zero if they work forever.
   public var calm: Duration
-  /// The random seed. 0 means that the seed of the run is used.
+  /// The random seed, or 0 to use the seed of the run.
   public var seed: UInt64
 
   /// Creates a quirk. By default, there is one episode of two minutes.
@@ -70,7 +70,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
 
-  /// Creates a quirk. By default, the eighth session opened within thirty seconds triggers it.
+  /// Creates a quirk. By default, the accessory stops working at the eighth session opened within thirty seconds.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -101,7 +101,7 @@ public struct GoesSilent: Equatable, Sendable {
   public var jitter: Duration
   /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
-  /// The random seed. 0 means that the seed of the run is used.
+  /// The random seed, or 0 to use the seed of the run.
   public var seed: UInt64
 
   /// Creates a quirk. By default, the first session works for thirty seconds, the second session for three minutes, and
@@ -131,13 +131,13 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// The accessory does not notice that a session was cut off, so it ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if it ended less than this long after its last byte.
+  /// A session counts as cut off if less than this time passed between its last byte and its end.
   public var within: Duration
   /// The maximum time before the accessory ends a new session.
   public var ends: Duration
   /// How long the accessory must be unplugged to forget the session that was cut off.
   public var rest: Duration
-  /// The random seed. 0 means that the seed of the run is used.
+  /// The random seed, or 0 to use the seed of the run.
   public var seed: UInt64
 
   /// Creates a quirk. By default, the accessory forgets the old session after thirty seconds without power.

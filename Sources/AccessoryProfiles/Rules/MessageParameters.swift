@@ -9,8 +9,8 @@ public struct MessageParameters {
   /// The message being answered, or nil if there is none.
   private let asked: MessageID?
 
-  /// Prepares to convert the parameters of `message`. If `message` is an answer, `asking` is the message that it
-  /// answers.
+  /// Prepares to convert the parameters of `message`. If `message` is an answer, `asking` is the message being
+  /// answered.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []
@@ -195,7 +195,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// Returns what is wrong with a message name that is not in the message catalog.
+  /// Describes what is wrong with a message name that is not in the message catalog.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

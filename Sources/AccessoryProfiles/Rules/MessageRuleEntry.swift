@@ -19,7 +19,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var parameters: [Named<MessageValue>] = []
   /// Whether to send only the parameters that the received message requests.
   public var selects = false
-  /// Whether to send the message even if the peer has not declared that it can receive it.
+  /// Whether to send the message even if the peer has not declared that it can receive the message.
   public var ignoresDeclaration = false
 
   /// A message's name or number, written the same way in all parts of a profile.
@@ -69,7 +69,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports mistakes in the parameters. Message names that could not be read are not reported again.
+  /// Reports mistakes in the parameters. Message names that could not be read have been reported before.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -110,7 +110,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// Stands for a message name that is missing. No message has this number.
+  /// Stands in for a message name that is missing. No message has this number.
   fileprivate static let unread = Self.id(0)
 
   /// Returns the number of the message, or throws an error if the name is unknown.
@@ -129,18 +129,18 @@ extension Duration {
 /// The value of a parameter of a control message, as written in files and commands. The encoding depends on the
 /// parameter. See ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string. It is the value of a text parameter or, for other parameters, a number or bytes in hex. `=name` copies a
-  /// parameter from the message being answered, and `=time` inserts the current time.
+  /// A string. For a text parameter, the string is the value. For any other parameter, it contains a number or bytes in
+  /// hex. `=name` copies a parameter from the message being answered, and `=time` inserts the current time.
   case text(String)
   case number(Int64)
-  /// A boolean value. For a parameter that has no value, this says whether the parameter is present.
+  /// A boolean value. For a parameter that has no value, the boolean says whether the parameter is present.
   case boolean(Bool)
-  /// Several parameters with the same number, or a list of message numbers.
+  /// Several parameters that have the same number, or a list of message numbers.
   case list([MessageValue])
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// The format of parameters, each given by name or number. The schema describes the parameters only as an object,
+  /// The format of parameters that are given by name or number. The schema describes the parameters only as an object,
   /// because which parameters are valid depends on the message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))

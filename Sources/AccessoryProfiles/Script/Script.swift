@@ -4,14 +4,14 @@ import AccessoryFormats
 public struct Script: Equatable, Sendable {
   /// How requests are recognized in a byte stream.
   public enum Framing: Equatable, Sendable {
-    /// Each request ends with these bytes. Rules are not matched against the delimiter itself. Answers are sent as
-    /// written, so an answer that should end with the delimiter must contain it.
+    /// Each request ends with these bytes. Rules are matched against a request without its delimiter. Answers are sent
+    /// as written, so an answer that should end with the delimiter must contain it.
     case delimiter([UInt8])
     case fixed(Int)
     /// Each request is a frame with a length field. Answers are framed in the same way as requests.
     case frame(Frame)
     /// A request begins where the previous request ended, and is complete as soon as its bytes match a rule. Bytes that
-    /// can no longer match any rule, whatever follows them, form one unknown request.
+    /// cannot match any rule, no matter what follows them, form one unknown request.
     case any
   }
 
@@ -125,8 +125,8 @@ private struct FramingParts: Equatable {
 extension Script {
   /// A frame with a length field. A frame consists of a header, the length, the payload, and a checksum.
   ///
-  /// Rules are matched only against the content of a frame, which is the payload and any bytes between the header and
-  /// the length. Answers consist of the content only. The simulator adds the other parts of the frame.
+  /// Rules are matched only against the content of a frame. The content is the payload and any bytes between the header
+  /// and the length. Answers contain only the content of a frame. The simulator adds the other parts of the frame.
   public struct Frame: Equatable, Sendable {
     /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {

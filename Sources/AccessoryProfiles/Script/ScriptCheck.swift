@@ -269,8 +269,8 @@ extension ProfileCheck {
     warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
   }
 
-  /// Returns text that looks like a wildcard, or nil. Strings that real protocols use, such as `*IDN?`, do not count as
-  /// wildcards.
+  /// Returns text that looks like a wildcard, or nil if there is none. Strings that real protocols use, such as
+  /// `*IDN?`, do not count as wildcards.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
     if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }

@@ -14,7 +14,7 @@ extension Script {
     public var states: [String] = []
     /// How many times the rule answers before the state changes, or nil if there is no limit.
     public var times: Int?
-    /// The answer. If it is empty, no answer is sent.
+    /// The answer. If the answer is empty, nothing is sent.
     public var response: [UInt8]
     /// How long to wait after the request before sending the answer.
     public var delay: Duration
@@ -200,7 +200,7 @@ extension Script {
     public var after = Duration.zero
     /// The state that the script enters, or nil if the state does not change.
     public var next: String?
-    /// A quirk that the accessory has from then on.
+    /// A quirk that the accessory has after this answer.
     public var quirk: Quirk?
     /// The reason for closing the session, or nil to keep the session open.
     public var close: String?

@@ -3,7 +3,7 @@ import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when the answer is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as UTF-8, including a `$` in front of a placeholder. A literal `${` is written as
+/// Everything outside `${…}` is sent as UTF-8, including a `$` in front of a placeholder. To send a literal `${`, write
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
   /// The form in which a template was written.
@@ -37,7 +37,8 @@ public struct ScriptTemplate: Equatable, Sendable {
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// Where lengths and checksums begin to count. Without this placeholder, they begin at the start of the answer.
+    /// Where lengths and checksums begin to count. Without this placeholder, lengths and checksums begin to count at
+    /// the start of the answer.
     case begin
     /// Where lengths and checksums stop counting. Without this placeholder, a checksum stops at its own position and a
     /// length stops at the end of the answer.
