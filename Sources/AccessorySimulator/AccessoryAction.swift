@@ -1,18 +1,18 @@
 import AccessoryProfiles
 import IAP2
 
-/// An action on an accessory. Users, programs and the accessory itself can start one.
+/// An action on an accessory. An action can be started by a user, a program, or the accessory itself.
 ///
-/// `WorldAction` includes these actions. They are defined in this lower layer because scripts use them, too.
+/// `WorldAction` includes these actions. These actions are defined in this lower layer because scripts use them, too.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly, so bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// The accessory is unplugged and plugged in again with a flicker: the profile's flicker if there is one, otherwise
-  /// the default flicker.
+  /// The accessory is unplugged and plugged in again with the profile's flicker or, if the profile has none, with the
+  /// default flicker.
   case flicker
   case closeSessions
-  /// The accessory forgets its sessions. On the device, the sessions stay open but get no more answers.
+  /// The accessory forgets its sessions. On the device, the forgotten sessions stay open but get no more answers.
   case forgetSessions
   case quirk(Quirk)
   /// The accessory sends a control message, or the action changes what the accessory's rules send.
@@ -29,7 +29,7 @@ public enum AccessoryAction: Equatable, Sendable {
   }
 }
 
-/// A control message that a user or a program has one side send.
+/// A control message that one side sends because a user or a program requests it.
 public struct OutgoingMessage: Equatable, Sendable {
   /// The rule entry that describes the message, in the same form as in a profile.
   public let entry: MessageRuleEntry
@@ -39,13 +39,13 @@ public struct OutgoingMessage: Equatable, Sendable {
 
   /// The number of the message, or nil if the entry names a message that does not exist.
   public var message: MessageID? { entry.send.messageID }
-  /// The message's parameters. Empty if the parameters in the entry cannot be sent.
+  /// The message's parameters. If the parameters in the entry cannot be sent, the list is empty.
   public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }
 }
 
 extension SimulatedAccessory {
   /// Performs an action, or throws an error if a port cannot be opened. If the action unplugs the accessory, `reason`
-  /// is reported as the reason.
+  /// is reported.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

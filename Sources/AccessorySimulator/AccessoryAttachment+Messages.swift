@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// Handles an accessory's automatic messages, all other messages that do not belong to identification or sessions, and
-// file transfers.
+// Handles an accessory's automatic messages, file transfers, and all other messages that do not belong to
+// identification or sessions.
 extension AccessoryAttachment {
   /// Starts the rules in the profile once the device has accepted the identification.
   func beginRules() {
@@ -18,7 +18,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// Handles a message that was sent or received and that appears on the timeline or in a rule.
+  /// Logs a control message that was sent or received, and passes received messages to the rules.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }

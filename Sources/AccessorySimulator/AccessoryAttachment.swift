@@ -6,7 +6,8 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The accessory's end of one cable. It handles authentication and sessions according to the profile and its quirks.
+/// The accessory's end of one cable. The attachment handles authentication and sessions according to the profile and
+/// its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
     /// The device will receive nothing more, because identification and authentication are finished or a quirk is
@@ -22,7 +23,7 @@ final class AccessoryAttachment: ConnectionOwner {
   let prepared: PreparedProfile
   let isWhole: Bool
   let connection: Connection<AccessoryRole>
-  /// Sends the accessory's automatic messages. Nil if there are none.
+  /// Sends the accessory's automatic messages. If there are no automatic messages, the player is nil.
   var player: MessagePlayer?
   var files: FileTransfers?
   private(set) var isIdentified = false
@@ -30,7 +31,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that are open but that the accessory deliberately leaves unanswered.
+  /// Open native channels that the accessory deliberately leaves unanswered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
@@ -298,7 +299,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// Handles a session that the device started only by opening a native channel.
+  /// Handles a session that the device started by opening a native channel and nothing else.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))

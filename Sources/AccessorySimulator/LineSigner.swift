@@ -64,7 +64,8 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. The loop of the connection runs only while a caller is waiting, on the caller's thread.
+/// The connection to a signer. The loop of the connection runs only while a caller is waiting, on the thread of that
+/// caller.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -73,7 +74,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// The number of requests that have timed out and may still be answered.
+  /// The number of requests that have timed out but may still be answered.
   private var lateAnswers = 0
   /// The last text that the program wrote to standard error.
   private var complaint: String?
@@ -142,8 +143,8 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     throw .signer("\(place) answered '\(word)' with an empty line")
   }
 
-  /// Sends a request. Returns false if only part of it was accepted. That is rare, because pipes and sockets have room
-  /// for hundreds of requests.
+  /// Sends a request. Returns false if only part of the request was accepted. Requests are rarely accepted in part,
+  /// because pipes and sockets have room for hundreds of them.
   private func send(_ text: String) -> Bool {
     guard end == nil else { return false }
     let bytes = Array(text.utf8)

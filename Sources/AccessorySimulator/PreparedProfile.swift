@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryProfiles
 import IAP2
 
-/// A profile that has been encoded for the wire, so that it does not need to be encoded for each attachment.
+/// A profile that has been encoded for the wire. This avoids encoding the profile again for each attachment.
 ///
-/// Accessories that are created one after the other from the same profile share the encoding, even across threads.
+/// If several accessories are created in a row from the same profile, they share the encoding, even across threads.
 final class PreparedProfile: Sendable {
   let profile: Profile
   let link: LinkSettings
@@ -22,7 +22,7 @@ final class PreparedProfile: Sendable {
   /// quirk.
   let staleBytes: Int?
 
-  /// The identification without protocols. Only an accessory that flickers has one.
+  /// The identification without protocols. Only accessories that flicker have such an identification.
   private let empty: PreparedIdentification?
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
@@ -77,8 +77,8 @@ final class PreparedProfile: Sendable {
     return .prepared(profile)
   }
 
-  /// Returns the identification. If `isWhole` is false, as in the first connection of a flicker, it contains no
-  /// protocols.
+  /// Returns the identification. If `isWhole` is false, as in the first connection of a flicker, the identification
+  /// contains no protocols.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty ?? PreparedIdentification(profile.identification(isWhole: false)) }
     return hasNativeChannels ? whole : wholeWithoutSides
@@ -88,9 +88,9 @@ final class PreparedProfile: Sendable {
 // The contents of a profile as they are sent over iAP2.
 
 extension Profile {
-  /// Returns the accessory's identification. If `isWhole` is false, as in the first connection of a flicker, it
-  /// contains no protocols. On a cable without native channels, protocols with native transport use the link, as all
-  /// other protocols do.
+  /// Returns the accessory's identification. If `isWhole` is false, as in the first connection of a flicker, the
+  /// identification contains no protocols. On a cable without native channels, protocols with native transport use the
+  /// link, as all other protocols do.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name

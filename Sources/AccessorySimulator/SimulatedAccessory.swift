@@ -6,14 +6,14 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port. It behaves as its profile and its quirks specify.
+/// A simulated accessory at one port. The accessory behaves as its profile and its quirks specify.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// The accessory's profile. Quirks that scripts add are not included.
+  /// The accessory's profile. Quirks that scripts add are not part of this profile.
   public var profile: Profile { original.profile }
   private let original: PreparedProfile
   private var prepared: PreparedProfile
@@ -27,11 +27,11 @@ public final class SimulatedAccessory {
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
   }
-  /// Receives the files that the device sends. If nil, files are dropped.
+  /// Receives the files that the device sends. If this closure is nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies session quirks in all attachments. Nil if there are none.
+  /// Applies session quirks in all attachments. If there are no session quirks, this is nil.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {
@@ -46,9 +46,9 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the port failed, if it failed before any device connected, or nil otherwise.
+  /// The reason why the port failed before any device connected, or nil if it did not.
   public private(set) var failure: String?
-  /// How many times the accessory has been plugged in. Each connection of a flicker counts.
+  /// How many times the accessory has been plugged in. Each connection of a flicker is counted.
   public private(set) var plugCount = 0
   private var hadCable = false
   /// The number of the accessory in its world, as used in events, or nil if the accessory is not in a world.
@@ -59,7 +59,7 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of the accessory's events, which describes the accessory as it currently presents itself.
+  /// The subject of the accessory's events. It describes the accessory as it currently presents itself.
   private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in yet. `report` is called on the loop for each event of the accessory.
@@ -106,12 +106,12 @@ public final class SimulatedAccessory {
   /// Whether a quirk makes the device refuse the accessory's valid signatures.
   package var hasRefusedSignatures: Bool { original.profile.quirks.authentication?.answer == .refuse }
 
-  /// Whether the accessory is plugged in with all of its protocols, which is the case after any flicker.
+  /// Whether the accessory is plugged in with all of its protocols. After a flicker, this is the case.
   public var isWhole: Bool { flicker.state == .whole }
 
   /// The number of programs that the accessory's sessions have started and that are still running. When a session ends,
-  /// its program has some time to exit. Releasing the accessory, which must be unplugged first, ends all programs
-  /// immediately.
+  /// its program has some time to exit. Releasing the accessory ends all programs immediately. The accessory must be
+  /// unplugged before it is released.
   public var runningPrograms: Int { programs.count }
 
   /// Plugs the accessory in, or throws an error if the port cannot be opened. If the port fails later, a warning is
@@ -126,7 +126,7 @@ public final class SimulatedAccessory {
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Unplugs the accessory and plugs it in again with a flicker: the profile's flicker if there is one, otherwise the
+  /// Unplugs the accessory and plugs it in again with the profile's flicker or, if the profile has none, with the
   /// default flicker.
   public func flickerNow() {
     let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
@@ -138,13 +138,14 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
-  /// Forgets all sessions. On the device, the sessions stay open but get no answers. New sessions work normally.
+  /// Forgets all sessions. On the device, the forgotten sessions stay open but get no answers. New sessions work
+  /// normally.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
   /// Sends a control message to the connected device. If the profile's rules send this message, the call changes the
-  /// parameters in the rules instead, and the message is sent immediately only to a device that has subscribed to it.
+  /// parameters in the rules instead. The message is then sent immediately only if the device has subscribed to it.
   /// Returns true if the message was sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
@@ -216,8 +217,8 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because the script is running in a call from the cable, which is
-    // destroyed by unplugging.
+    // Unplugging is deferred to a later turn, because it destroys the cable, and the script is running in a call from
+    // that cable.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
@@ -296,7 +297,7 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Returns the accessory, which stays plugged in, to its initial state. It then waits for the next device.
+  /// Returns the accessory to its initial state without unplugging it. The accessory then waits for the next device.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)

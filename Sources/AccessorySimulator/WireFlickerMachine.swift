@@ -18,7 +18,7 @@ import AccessoryProfiles
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols until `leavesAt`. This time is set once the device is done.
+    /// The accessory is attached without protocols until `leavesAt`. `leavesAt` is set once the device is done.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole
@@ -65,8 +65,8 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs the accessory and, after a gap, plugs it in again. The accessory then flickers in its own way or, if it
-  /// has no flicker, as `other` specifies.
+  /// Unplugs the accessory and, after a gap, plugs it in again. The accessory flickers in its own way or, if it has no
+  /// flicker, as `other` specifies.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other

@@ -10,8 +10,8 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// A simulated world in one process. It consists of a device, its apps, and any number of simulated accessories on
-/// in-memory cables, all on one loop.
+/// A simulated world in one process. The world consists of a device, its apps, and any number of simulated accessories
+/// on in-memory cables, all on one loop.
 ///
 /// In a world on a `VirtualLoop`, waiting takes no real time, and the same seed always gives the same run.
 ///
@@ -51,17 +51,17 @@ public final class World {
     public var authenticationMode = AuthenticationMode.verify
     /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable. They start over each time a cable is plugged in. At each end, bytes pass through the
-    /// faults in the order of the list. A fault that cuts a cable unplugs it at both ends.
+    /// The faults on every cable. The faults start over each time a cable is plugged in. At each end, bytes pass
+    /// through the faults in the order of the list. A fault that cuts a cable unplugs it at both ends.
     public var faults: [CableFault] = []
-    /// Wraps the main channel at each end of each cable. The wrapper is between the faults and the protocol code.
+    /// Wraps the main channel at each end of each cable. The wrapper sits between the faults and the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
     /// The device's protocol settings.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
     /// Whether the device begins with authentication or identification. By default, the device never tries the other
-    /// order, because a run must not depend on when a cable is unplugged.
+    /// order, so that a run does not depend on when a cable is unplugged.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
@@ -71,11 +71,11 @@ public final class World {
     public var deviceProfile = DeviceProfile()
     /// The artwork of the current track, or nil if there is none.
     public var artwork: [UInt8]?
-    /// Whether every control message causes an event, and every undeclared message a warning.
+    /// Whether every control message causes an event, and every undeclared message causes a warning.
     public var tellsMessages = false
     /// Whether to keep the transcript, which takes time and memory.
     public var keepsTranscript = false
-    /// Whether to keep ``World/events``. Set this to false for a world that runs forever.
+    /// Whether to keep ``World/events``. For a world that runs forever, set this property to false.
     public var keepsEvents = true
     /// Whether the faults on a cable may change while the cable is plugged in. See ``World/change(faults:of:)``.
     public var faultsMayChange = false
@@ -120,7 +120,7 @@ public final class World {
     var faults: [CableFault]
     /// Observers of the cables of this accessory, in addition to the world's own observers.
     var taps: CableTaps?
-    /// The fault channels on the accessory's cables. Each one is stored with its end of the cable.
+    /// The fault channels on the accessory's cables. Each channel is stored with its end of the cable.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
@@ -273,7 +273,8 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends. By then, it may have been plugged in again.
+    // The accessory notices the unplug only when its channel ends. By that time, the accessory may have been plugged in
+    // again.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
@@ -289,8 +290,8 @@ public final class World {
     accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
   }
 
-  /// Returns the counts for each fault at the accessory's end of its cables. Each cable's faults are counted from when
-  /// it was plugged in.
+  /// Returns the counts for each fault at the accessory's end of its cables. The faults on each cable are counted from
+  /// when the cable was plugged in.
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
@@ -330,7 +331,7 @@ public final class World {
       })
   }
 
-  /// Wraps a channel in layers. From the cable outward, these are the faults, the transcript, and other observers.
+  /// Wraps a channel in layers. From the cable outward, the layers are the faults, the transcript, and other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
     let entry = accessories[end.accessory]
@@ -373,7 +374,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``. Once the channel has ended, keeps only its counts.
+  /// Keeps a channel for ``faultCounts``. Once a channel has ended, keeps only its counts.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

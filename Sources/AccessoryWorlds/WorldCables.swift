@@ -11,7 +11,7 @@ public struct CableFault: Equatable, Sendable {
   /// The end at which the fault acts.
   public var end: Cable.End
 
-  /// Creates a fault at one end of each cable. By default, this is the device's end.
+  /// Creates a fault at one end of each cable. By default, the fault is at the device's end.
   public init(_ fault: Fault, at end: Cable.End = .device) {
     self.fault = fault
     self.end = end
@@ -85,7 +85,8 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugs the cable by closing the channel at the accessory's end. This also ends the channel at the device's end.
+  /// Unplugs the cable by closing the channel at the accessory's end. Closing this channel also ends the channel at the
+  /// device's end.
   func close() {
     plugging?.cancel()
     plugging = nil

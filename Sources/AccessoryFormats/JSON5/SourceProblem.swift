@@ -75,7 +75,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// All problems in a file, in file order. A problem in a file always has at least one line.
+/// All problems in a file, in file order. The list is never empty.
 public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problems.
   public let problems: [SourceProblem]

@@ -98,7 +98,7 @@ public struct ScriptTemplate: Equatable, Sendable {
 
 /// The error for a string that is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The problem and the invalid part.
+  /// What is wrong, with the invalid part of the string.
   public let description: String
 
   init(_ description: String) { self.description = description }

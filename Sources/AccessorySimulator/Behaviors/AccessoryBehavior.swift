@@ -6,7 +6,8 @@ import IAP2
 /// Defines what an accessory does with the bytes of its sessions.
 ///
 /// A behavior creates a handler for each session. The handler is retained until the session ends. Profiles refer to
-/// built-in behaviors by name. Swift code can use any conforming type, or ``ClosureBehavior`` for short:
+/// built-in behaviors by name. Swift code can use any type that conforms to this protocol or, for short, a
+/// ``ClosureBehavior``:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -139,8 +140,8 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again while it is running. In that case, the work runs once more afterwards instead
-/// of recursively.
+/// Runs work that may be requested again while it is running. If this happens, the work runs once more afterwards
+/// instead of recursively.
 ///
 /// A session may report that it has room while a write is in progress. If a handler responded by writing again, it
 /// would send the same bytes twice.

@@ -81,7 +81,7 @@ extension Behavior.Program {
 }
 
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// The session that the program serves. It is retained while the program runs.
+  /// The session that the program serves. The session is retained while the program runs.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration
@@ -92,7 +92,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var unsent = ByteQueue()
   /// Whether the program's standard input accepted only some of the bytes.
   private var inputWaits = false
-  /// How the program ended. The value is kept while the session has no room for the program's last bytes.
+  /// How the program ended. The result is kept while the session has no room for the program's last bytes.
   private var ending: ProcessEnding?
   /// The number of bytes that were dropped because the program had stopped reading or the session had ended.
   private var unread = 0
@@ -153,7 +153,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 
   private func sendUnsent() {
-    // A copy is written, because the session may end during the write and empty the queue.
+    // The bytes are copied before they are written, because the session may end during the write and empty the queue.
     let bytes = unsent
     let taken = bytes.withBytes { session.write($0) }
     guard session.isOpen else { return }
@@ -197,8 +197,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Retains the programs that an accessory's sessions have started until the programs exit, which may be long after the
-/// sessions end.
+/// Retains the programs that an accessory's sessions have started. Programs may exit long after their sessions end.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 

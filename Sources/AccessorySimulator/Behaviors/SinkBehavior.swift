@@ -65,9 +65,9 @@ public struct SinkBehavior: AccessoryBehavior {
 /// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes that EADemo
 /// sends with "Send 10K".
 ///
-/// The check is `undecided` until there are enough bytes. It then becomes `unique` or `counting`, or `unknown` if the
-/// bytes cannot be checked. After a mistake, the check resumes with the bytes that follow, so each mistake is reported
-/// only once.
+/// The check is `undecided` until enough bytes have arrived. After that, the check is `unique`, `counting`, or
+/// `unknown`. Unknown bytes are not checked. After a mistake, the check resumes with the bytes that follow, so each
+/// mistake is reported only once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -90,7 +90,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // The verifier is moved out of the property, which avoids copying the bytes that it has collected.
+      // Moving the verifier out of the property avoids copying the bytes that it has collected.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -103,7 +103,7 @@ struct SinkCheck {
     }
   }
 
-  /// Whether there may be a mistake that ``conclude()`` must diagnose once no more bytes arrive.
+  /// Whether ``conclude()`` must be called once no more bytes arrive, to diagnose a possible mistake.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
   /// Describes the mistakes found so far, or returns an empty list if there are none.

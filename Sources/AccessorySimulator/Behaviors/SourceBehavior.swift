@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends data at a fixed rate without being asked while the session is open, like a sensor. ``SourcePacer`` decides
+/// Sends data at a fixed rate while the session is open, without being asked, like a sensor. ``SourcePacer`` decides
 /// when to send, and ``SourcePattern`` decides what to send. Received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
@@ -37,7 +37,7 @@ public struct SourceBehavior: AccessoryBehavior {
       self.session = session
       self.loop = loop
       pacer = SourcePacer(source, start: loop.now)
-      // Each session sends different bytes, but runs with the same seed send the same bytes.
+      // Each session sends different bytes, but two runs with the same seed send the same bytes.
       var random = loop.random.derived("source")
       pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
       timer = loop.makeTimer { [unowned self] in talk() }
@@ -56,7 +56,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // When the piece was generated, the pacer may have allowed more bytes than it allows now.
+        // The pacer may allow fewer bytes now than when the piece was generated.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -154,8 +154,8 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds the source back while the session has no room. Only the current chunk is still allowed or, if it has been
-  /// sent, the next chunk.
+  /// Holds the source back while the session has no room. Only the current chunk is still allowed or, if the current
+  /// chunk has been sent, the next one.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
@@ -189,7 +189,8 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. If the pattern string is empty, which profiles do not allow, the bytes are zeros.
+  /// Appends the next `count` bytes. If the pattern is an empty string, which profiles do not allow, the bytes are
+  /// zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

@@ -5,7 +5,7 @@ import AccessoryProfiles
 // These types decide when the bytes of a session are passed on. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Applies the quirk `drops-beyond`. The buffer is emptied at a given rate, every hundredth of a second.
+/// Applies the quirk `drops-beyond`. The buffer is emptied at a given rate, once every hundredth of a second.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
@@ -49,7 +49,7 @@ struct ReplyChunker {
   private let quirk: ReplyChunking
   private var random: SeededRandom
   private var ready: Instant?
-  /// The length of the next piece. It does not change while the piece waits for room.
+  /// The length of the next piece. The length stays the same while the piece waits for room.
   private var piece: Int?
 
   init(_ quirk: ReplyChunking, _ random: SeededRandom) {

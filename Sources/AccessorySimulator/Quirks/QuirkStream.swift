@@ -30,7 +30,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// For each reason, the number of bytes that were dropped the first time and in total.
+  /// For each reason why bytes were dropped, how many were dropped the first time and in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -178,7 +178,7 @@ final class QuirkStream: SessionFilter {
     if !obeyed.isEmpty { session.pass(obeyed) }
   }
 
-  /// For each reason, reports the first bytes that were dropped and, when the session ends, the total.
+  /// For each reason why bytes are dropped, reports the first loss and, when the session ends, the total.
   private func note(_ count: Int, _ why: String) {
     guard count > 0 else { return }
     if let index = losses.firstIndex(where: { $0.why == why }) {

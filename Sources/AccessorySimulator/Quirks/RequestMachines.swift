@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// These types decide which requests an accessory handles in all of its sessions. Each type applies one quirk from
+// These types decide which requests an accessory handles, across all of its sessions. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift. Session numbers are never reused.
 
 /// Applies the quirk `busy-after-cancel`.
@@ -14,8 +14,8 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory is waiting or busy, it ignores requests in other sessions. When the accessory is unplugged, it
-/// becomes free.
+/// While the accessory is waiting or busy, it ignores requests in other sessions. Unplugging the accessory makes it
+/// free again.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -62,7 +62,7 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Handles the end of a session. `held` contains the replies that were being held back for that session. Returns true
+  /// Handles the end of a session. `held` contains the replies that were being held back for the session. Returns true
   /// if a request is cancelled because the session has ended.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
@@ -124,7 +124,7 @@ struct TransactionCounter {
 
 /// Applies the quirk `obeys-first-settings-only` in one session.
 ///
-/// A command is held back until it matches the whole prefix or differs from it. The command is then either passed on or
+/// A command is held back until it matches the whole prefix or differs from it. Then the command is either passed on or
 /// ignored.
 struct SettingsFilter {
   private enum State: Equatable {

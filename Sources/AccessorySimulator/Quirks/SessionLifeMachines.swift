@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide how long the sessions of an accessory last, from the first session to the last. Each type applies
-// one quirk from AccessoryProfiles/Quirks/SessionLives.swift.
+// These types decide how long an accessory's sessions last. Each type applies one quirk from
+// AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Applies the quirk `ends-sessions`.
 ///

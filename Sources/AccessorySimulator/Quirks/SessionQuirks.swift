@@ -69,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns the random number generator for a quirk, which is derived from the quirk's seed. If that seed is 0, the
-  /// generator is derived from the seed of the run and differs for each accessory.
+  /// Returns the random number generator for a quirk, which is derived from the quirk's seed. If the seed of the quirk
+  /// is 0, the generator is derived from the seed of the run and differs for each accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -79,8 +79,8 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. When the accessory is plugged in for the first time, this does not
-  /// count as a return of power.
+  /// Records that the accessory was plugged in. The first time that the accessory is plugged in does not count as a
+  /// return of power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -100,7 +100,8 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Counts a session that the device opens. Returns why the accessory will not answer the session, or nil if it will.
+  /// Counts a session that the device opens. Returns the reason why the accessory will not answer the session, or nil
+  /// if it will.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {

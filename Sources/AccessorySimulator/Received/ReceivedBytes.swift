@@ -11,7 +11,8 @@ public final class ReceivedBytes {
   private static let mostStreams = 1_000
 
   private let loop: any EventLoop
-  /// The bytes that are kept. There is one stream for each session, in the order in which the sessions were opened.
+  /// The bytes that are kept. Each session has one stream. The streams are in the order in which the sessions were
+  /// opened.
   public private(set) var streams: [Stream] = []
   private var count = 0
 
@@ -38,7 +39,7 @@ public final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
-    // Only `streams` retains the stream, so the stream's bytes are released when it is dropped.
+    // Only `streams` retains the stream, so dropping the stream from this list releases its bytes.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The result of a search in received bytes. It contains the number of occurrences or, if there are none, the most
-/// similar bytes.
+/// The result of a search in received bytes. The result contains the number of occurrences or, if there are none, the
+/// most similar bytes.
 ///
 /// ```swift
 /// meter.received("VERSION?").isMet              // at least once
@@ -15,8 +15,8 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// How many times the bytes were received. Occurrences do not overlap, and no occurrence extends across two sessions.
   public private(set) var count = 0
 
-  /// The received bytes that are most similar to the wanted bytes, their protocol, and how many bytes are the same at
-  /// the start.
+  /// The received bytes that are most similar to the wanted bytes, their protocol, and how many bytes at the start are
+  /// the same.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 

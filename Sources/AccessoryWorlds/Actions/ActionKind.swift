@@ -10,8 +10,8 @@ package struct ActionKind: Sendable {
     case plans
   }
 
-  /// The control protocol's method for this action on an accessory or an app. Nil if the method needs more parameters
-  /// or does not exist.
+  /// The control protocol's method for this action on an accessory or an app, or nil if the method does not exist or
+  /// needs more parameters.
   package let method: String?
   /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
@@ -85,7 +85,7 @@ extension WorldAction {
   }
 }
 
-/// All keys that actions can have; each action uses some of them.
+/// The keys that actions can have. Each action uses some of these keys.
 struct ActionKeys: Equatable, Sendable {
   var of: String?
   var sessions: AppAction.Sessions?

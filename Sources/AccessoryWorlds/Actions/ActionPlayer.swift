@@ -4,9 +4,9 @@ import AccessorySimulator
 /// Performs all actions.
 ///
 /// The caller finds the objects for the names in actions. If a process plays only one side of a scenario, it has only
-/// some of the objects. The process on the other side performs the actions on the other objects.
+/// some of the objects. The other process performs the actions on all other objects.
 package struct ActionPlayer {
-  /// Returns the accessory with a name, or nil if the accessory is in another process.
+  /// Returns the accessory with this name, or nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   /// The simulated device, or nil if it is in another process.
   var device: Device?

@@ -11,7 +11,7 @@ import AccessorySimulator
 public enum WorldAction: Equatable, Sendable {
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is unplugged abruptly, so bytes in transit are lost. If `unnoticed` is set, the device does
-  /// not notice, and bytes that it sends afterwards are also lost.
+  /// not notice the unplug, and bytes that it sends afterwards are also lost.
   case pull(String, unnoticed: Bool = false)
   case faults([CableFault], of: String)
   case resetLink(String)
@@ -24,7 +24,8 @@ public enum WorldAction: Equatable, Sendable {
   /// The app on the device that an action affects.
   public enum Role: Equatable, Sendable {
     case tested
-    /// Another SDK in the process of the app under test. The system considers the SDK part of that app.
+    /// Another SDK that runs in the process of the app under test. The system considers such an SDK part of the app
+    /// under test.
     case sdk
     /// Another app, which does not run until it is launched.
     case other
@@ -34,24 +35,23 @@ public enum WorldAction: Equatable, Sendable {
 
 /// An action that affects an app.
 public enum AppAction: Equatable, Sendable {
-  /// The app is launched in a new process and has no state from any earlier process. An app runs from the start of the
-  /// scenario unless its first step launches it.
+  /// The app is launched in a new process, which has no state from any earlier process. An app runs from the start of
+  /// the scenario unless its first step launches it.
   case launches
   case quits
   /// The app's process ends. The system closes the app's sessions. If `leavesSessions` is set, the system instead
-  /// leaves them open until the accessory is unplugged.
+  /// leaves the app's sessions open until the accessory is unplugged.
   case ends(Ending, leavesSessions: Bool)
   case registers
   case unregisters
   case moves(AppState)
-  /// The app opens a session with this accessory because its user has requested it.
+  /// The app opens a session with this accessory because the user requested it.
   case opensSession(String)
   case closesSession
-  /// The app checks that its list of accessories contains exactly these accessories, in the order in which they were
-  /// published.
+  /// The app checks that its list contains exactly these accessories, in the order in which they were published.
   case looks(sees: [String])
 
-  /// The ways in which an app's process can end against its will.
+  /// The ways in which an app's process can end without the app's consent.
   public enum Ending: String, Equatable, Sendable {
     case kill
     case crash
@@ -69,7 +69,7 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action. The row defines in which kinds of files, by which method and with which key the
+  /// Returns one row for each action. The row defines the kinds of files, the method and the key through which the
   /// action is available. `names` contains the accessories and apps that actions can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {

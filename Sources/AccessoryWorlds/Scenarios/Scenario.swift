@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// A scenario consists of a timeline of steps that affect accessories, cables, the device or apps, and the events that
+/// A scenario is a timeline of steps that affect accessories, cables, the device or apps, together with the events that
 /// the app must see.
 ///
 /// Each scenario reproduces one failure from the field. The ``ScenarioClient`` is chosen separately, so the same
@@ -15,7 +15,7 @@ public struct Scenario: Equatable, Sendable {
 
   /// The scenario's description.
   public var about: About
-  /// The name of the client that breaks in the scenario. See ``ScenarioClients``.
+  /// The name of the client that fails in the scenario. See ``ScenarioClients``.
   public var naiveClient: String?
   /// The speed of the cables.
   public var speed = World.Settings.CableSpeed()
@@ -41,7 +41,7 @@ public struct Scenario: Equatable, Sendable {
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
-  /// How long the world runs after the last step. It stops earlier if nothing more can happen.
+  /// How long the world runs after the last step. The world stops earlier if nothing more can happen.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
@@ -53,7 +53,7 @@ public struct Scenario: Equatable, Sendable {
   public struct About: Equatable, Sendable {
     /// The name of the file without its extension.
     public var name = ""
-    /// A sentence that describes the failure that the scenario reproduces.
+    /// A sentence about the failure that the scenario reproduces.
     public var summary = ""
     /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
@@ -81,8 +81,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Replaces the profile, but keeps the scenario's quirks and the serial number, because the other side finds the
-    /// accessory by its serial number.
+    /// Replaces the profile. The scenario's quirks are kept. The serial number is also kept, because the other side
+    /// uses it to find the accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -97,7 +97,7 @@ public struct Scenario: Equatable, Sendable {
   }
 
   /// The names of the accessories by serial number. Entries with the same serial number describe one accessory on two
-  /// transports. Apps cannot tell the two apart, so both have the name of the entry that is listed first.
+  /// transports. Apps cannot tell such entries apart, so all of them have the name of the entry that is listed first.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
@@ -144,7 +144,7 @@ public struct Scenario: Equatable, Sendable {
 }
 
 extension Scenario {
-  /// The events that expectations can name. Apps can see all of them.
+  /// The events that expectations can name. Apps can see all of these events.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
   /// Returns true if expectations can name this event, which is a notification to the app, or the beginning or end of a

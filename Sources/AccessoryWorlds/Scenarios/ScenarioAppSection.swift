@@ -1,7 +1,8 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The app in a scenario. This section says what its Info.plist declares, how the system treats it, and what it sends.
+/// The app in a scenario. The section defines what the app's Info.plist declares, how the system treats the app, and
+/// what the app sends.
 struct ScenarioAppSection: Equatable {
   var protocols: [String]?
   var backgroundModes: [String] = []

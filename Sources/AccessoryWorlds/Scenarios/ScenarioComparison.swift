@@ -11,7 +11,7 @@ public struct ScenarioComparison: Equatable, Sendable {
     /// When the difference occurred, or nil if an event is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference at the expectation with this index, counted from 0. `happened` is the actual event, or nil
+    /// Creates a difference for the expectation at this index, counted from 0. `happened` is the actual event, or nil
     /// if there was none.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
@@ -26,7 +26,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   }
 
   /// How far the times of events may deviate from the times in a scenario. In virtual time, all times are exact. Two
-  /// processes with separate clocks need a tolerance, because a machine may be busy.
+  /// processes with separate clocks need a tolerance in case the machine is busy.
   public struct Tolerance: Equatable, Sendable {
     /// How early an event may happen.
     public var early: Duration
@@ -35,8 +35,8 @@ public struct ScenarioComparison: Equatable, Sendable {
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. If a busy machine makes the device notice the cable late, the device starts its
-    /// clock after the accessory does. Events then seem early.
+    /// The tolerance for real time. On a busy machine, the device may notice the cable late and start its clock after
+    /// the accessory has started its own. Events then appear to happen early.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 

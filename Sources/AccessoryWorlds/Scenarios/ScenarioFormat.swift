@@ -5,7 +5,7 @@ import AccessoryHost
 import AccessoryProfiles
 
 // The format of scenario files. The schema and the tables in docs/scenario-files.md are generated from this format.
-// AccessorySoak reuses parts of the format for scenarios with the key `apps`.
+// AccessorySoak reuses parts of the format for scenarios that have the key `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)
@@ -13,7 +13,7 @@ extension Scenario {
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// Returns the format of scenario files. `names` contains the names to which a file can refer.
+  /// Returns the format of scenario files. `names` contains the names that a file can refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
@@ -84,7 +84,7 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario in which the events that an app sees determine the result.
+  /// Reads a scenario whose result depends on the events that an app sees.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -131,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// Returns the format of an accessory. A profile that is written directly in the scenario gets the accessory's name.
+  /// Returns the format of an accessory. A profile that is written inside the scenario gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -171,7 +171,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // A problem without a position concerns the reference to a file rather than the contents of the file.
+        // A problem without a position concerns the reference to a file rather than the file's contents.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -298,7 +298,7 @@ extension Format<String> {
 }
 
 extension Format<UInt64> {
-  /// The format of a random seed. Files cannot contain larger numbers.
+  /// The format of a random seed. The limit is the largest number that a file can contain.
   package static let seed = integer(0...UInt64(Int64.max))
 }
 

@@ -56,7 +56,7 @@ public struct ScenarioLibrary: Sendable {
     ("wedged-by-fast-opening", PackageResources.wedged_by_fast_opening_json5),
   ]
 
-  /// Creates a library. Its scenarios look up the profiles of their accessories in `profiles`.
+  /// Creates a library. The scenarios in the library look up the profiles of their accessories in `profiles`.
   public init(profiles: ProfileLibrary = ProfileLibrary()) {
     self.profiles = profiles
   }

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A Markdown page about the scenario. It describes what happened, how to play the scenario, and how an app survives
-  /// it.
+  /// A Markdown page about the scenario. The page describes what happened, how to play the scenario, and how an app
+  /// survives it.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
@@ -13,7 +13,7 @@ extension Scenario {
 
   /// The commands that play the scenario in virtual time, and in real time in two terminals.
   private var commands: String {
-    // A file may have any name, so the name may need to be quoted.
+    // A file may have any name, so the name may have to be quoted.
     let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
@@ -38,8 +38,8 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// Returns a Markdown page that describes what happened, the commands that play the scenario, how an app survives it,
-  /// and the client that fails.
+  /// Returns a Markdown page that describes what happened, how to play the scenario, how an app survives it, and which
+  /// client fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -55,8 +55,8 @@ extension Scenario.About {
 }
 
 enum TextWrap {
-  /// Breaks `text` between words into lines of no more than `width` characters. A word that is longer gets a line of
-  /// its own.
+  /// Breaks `text` between words into lines of no more than `width` characters. A word that is longer than a line gets
+  /// a line of its own.
   static func lines(_ text: String, width: Int) -> String {
     var lines: [String] = []
     for word in text.split(whereSeparator: \.isWhitespace) {
@@ -72,7 +72,8 @@ enum TextWrap {
 
 /// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The descriptions by number. A test checks that these are exactly the numbers that shipped scenarios reproduce.
+  /// The descriptions by number. A test checks that these numbers are exactly the ones that shipped scenarios
+  /// reproduce.
   static let words: [String: String] = [
     // F: variants of the flicker
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",

@@ -21,8 +21,8 @@ public final class ScenarioPlayer {
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Disconnects the device from the cable of an accessory in another process, or nil if the accessories are in this
-  /// process.
+  /// Disconnects the device from the cable of an accessory in another process. If the accessories are in this process,
+  /// this is nil.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -104,7 +104,8 @@ public final class ScenarioPlayer {
 /// Plays the steps of a scenario when they are due.
 ///
 /// If two processes play one side each, neither process knows when the other one started. Each process therefore pauses
-/// its clock at the first plug-in until the other end of the cable exists. After that, the clocks agree.
+/// its clock at the first plug-in until the other end of the cable exists. From then on, the clocks of both processes
+/// agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -141,7 +142,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// Resumes the clock once the other end of the cable exists. Any further calls have no effect.
+  /// Resumes the clock once the other end of the cable exists. Calling this method again has no effect.
   func release() {
     guard let held else { return }
     self.held = nil
@@ -189,7 +190,7 @@ public struct ScenarioVerdict: Equatable, Sendable {
   /// The first difference, if there is one, and the result of the app.
   public let text: String
 
-  /// Creates the verdict from the comparison and the client of a scenario that has finished.
+  /// Creates the verdict on a finished scenario from its comparison and its client.
   public init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
     passed = comparison.difference == nil && report.isServing

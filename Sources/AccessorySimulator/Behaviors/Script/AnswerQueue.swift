@@ -3,15 +3,15 @@ import AccessoryProfiles
 
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
-  /// Performs an action that does more than send bytes in the script's own session. The case is indirect because
-  /// actions are large and rare.
+  /// Performs an action other than sending bytes in the script's own session. The case is indirect because actions are
+  /// large and rare.
   indirect case act(ScriptAction)
 }
 
-/// An action in a script that does more than send bytes in the script's own session.
+/// An action in a script, other than sending bytes in the script's own session.
 enum ScriptAction: Equatable {
-  /// Sends bytes in the sessions of a protocol. Unless `isUnframed` is set, the script of each session puts the bytes
-  /// into its frames.
+  /// Sends bytes in the sessions of a protocol. The script of each session puts the bytes into its frames, unless
+  /// `isUnframed` is set.
   case forward(to: String, [UInt8], isUnframed: Bool)
   case enter(String)
   case close(String)

@@ -4,20 +4,20 @@ import AccessoryProfiles
 /// Splits the bytes of a session into requests.
 ///
 /// Only the framing determines where requests end (see ``AccessoryProfiles/Script/Framing``). The same bytes therefore
-/// give the same requests, whether they arrive one at a time or all at once.
+/// produce the same requests, whether they arrive one at a time or all at once.
 ///
-/// In the state `waiting`, the matcher collects a request. In `skipping`, it drops the rest of a request that is too
-/// long, up to the delimiter.
+/// In the state `waiting`, the matcher collects a request. In the state `skipping`, the matcher drops the rest of a
+/// request that is too long, up to the delimiter.
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request. A request can exceed the maximum only if its delimiter is missing.
+  /// The maximum size of a request. Only a request without a delimiter can exceed the maximum.
   static let longestRequest = 65_536
 
   enum Request: Equatable {
     case whole([UInt8])
-    /// A request that exceeded the limit without a delimiter. The rest of the request, up to the next delimiter, is
-    /// dropped.
+    /// A request that exceeded the maximum size without a delimiter. The rest of this request, up to the next
+    /// delimiter, is dropped.
     case endless
     /// Bytes between two frames.
     case skipped(Int)
@@ -30,7 +30,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How a request ends, in a form that is quick to check after every byte.
+  /// The end of a request, in a form that can be checked quickly after every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -43,8 +43,8 @@ struct RequestMatcher {
   private let requests: [[UInt8]]
   private var frames: FrameScanner?
   private var state = State.waiting
-  /// The part of the request that has been received. While skipping, the bytes that may be the beginning of a
-  /// delimiter.
+  /// The bytes of the current request that have been received. While a request is being skipped, the bytes that may be
+  /// the beginning of a delimiter.
   private var buffer: [UInt8] = []
   /// For the framing `any`, the rules whose requests begin with the bytes in the buffer.
   private var candidates: [Int]
@@ -59,7 +59,7 @@ struct RequestMatcher {
       (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
-      // FrameScanner has a buffer of its own, so frames need no other.
+      // For frames, the buffer in FrameScanner is used.
       frames = FrameScanner(frame)
       (ending, delimiter, requests) = (.count(1), [], [])
     case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
@@ -133,7 +133,7 @@ extension Script.Frame {
   }
 
   /// Returns a frame with the given content, which consists of the bytes between the header and the length, followed by
-  /// the payload. If the content is too short to reach the length field, it is padded with zeros.
+  /// the payload. If the content does not reach the length field, it is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -167,11 +167,12 @@ extension Script.Frame {
 
 /// Finds the frames in a stream, regardless of how the bytes were split in transit.
 ///
-/// In the state `seeking`, the scanner waits for a header and a length. In `filling`, it waits for the rest of a frame
-/// whose length is known. In `skipping`, it drops a frame that is too long to keep.
+/// In the state `seeking`, the scanner waits for a header and a length. In the state `filling`, the scanner waits for
+/// the rest of a frame whose length is known. In the state `skipping`, the scanner drops a frame that is too long to
+/// keep.
 ///
-/// Invariant: the scanner holds fewer bytes than `longest` in the frame format allows, and never a complete frame. The
-/// scanner never reserves memory based on a length that it has received.
+/// Invariant: the scanner holds fewer bytes than the `longest` frame has, and never a complete frame. The scanner never
+/// reserves memory based on a length that it received.
 struct FrameScanner {
   private enum State {
     case seeking

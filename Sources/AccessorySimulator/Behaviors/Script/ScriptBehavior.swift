@@ -101,7 +101,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       case .send(let bytes):
         let taken = session.write(bytes.span.bytes)
         machine.sent(taken)
-        // If this answer does not fit, the rest of it and all later answers wait for room.
+        // If the session has no room for all of this answer, the rest of it and all later answers wait.
         isBlocked = taken < bytes.count
       case .act(let action):
         machine.didAct()
@@ -138,8 +138,8 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // The timer defers the work, because the bytes may come from this session itself or from a session that is in the
-      // middle of a call to this session.
+      // The timer defers the work, because the bytes may come from this session itself or from another session that is
+      // calling this one.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

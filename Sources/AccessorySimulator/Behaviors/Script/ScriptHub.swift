@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions in which an accessory's scripts run. The scripts share one memory.
+/// Connects the sessions in which an accessory's scripts run. The scripts of an accessory share one memory.
 ///
 /// The hub belongs to the accessory and outlives the sessions.
 final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Performs the actions that scripts request from the accessory. Nil if the hub has no accessory.
+  /// Performs the actions that scripts request from the accessory. If the hub has no accessory, this is nil.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions. They are held weakly, because a forgotten session disappears without reporting its end.
+  /// The open sessions. Sessions are held weakly, because a forgotten session disappears without reporting its end.
   private var members: [Member] = []
 
   private struct Member {
@@ -34,7 +34,7 @@ final class ScriptHub {
   }
 }
 
-/// An open session in which a script runs, as other sessions use it.
+/// An open session in which a script runs, as seen by other sessions.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
   func push(_ bytes: [UInt8], isUnframed: Bool)
@@ -90,7 +90,8 @@ struct ScriptMemory {
   }
 }
 
-/// Writes a script's reports to the timeline, up to a maximum number for each kind. Any more reports are only counted.
+/// Writes a script's reports to the timeline, up to a maximum number for each kind. Any further reports are only
+/// counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

@@ -3,13 +3,13 @@ import AccessoryProfiles
 
 /// Runs a script for one session. The machine decides how to respond to bytes and timers, and when to send the answers.
 ///
-/// The bytes, the time and the memory that an accessory's sessions share are parameters. ``next(at:)`` returns the
-/// resulting steps, one at a time. The same bytes at the same times produce the same steps, regardless of how the bytes
-/// were split.
+/// The bytes, the time, and the memory that the sessions of an accessory share are passed as parameters. ``next(at:)``
+/// returns the resulting steps, one at a time. The same bytes at the same times produce the same steps, regardless of
+/// how the bytes were split.
 ///
 /// Invariants: the machine never keeps more than one request and one full ``AnswerQueue``, and reads no bytes while the
-/// queue is full. When the queue is full, it refuses answers from timers and other sessions, and the machine reports
-/// each refused answer.
+/// queue is full. A full queue refuses answers from timers and other sessions, and the machine reports each refused
+/// answer.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -57,7 +57,7 @@ struct ScriptMachine {
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// Returns the next deadline, or nil if there is none. While the session has no room, answers have no deadline.
+  /// Returns the next deadline, or nil if there is none. While the session has no room, answers are not considered.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -67,8 +67,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Processes bytes, and returns how many it processed. The rest stays unread while too many answers are waiting or
-  /// the rate limit has been reached.
+  /// Processes bytes, and returns how many it processed. The remaining bytes stay unread while too many answers are
+  /// waiting or the rate limit has been reached.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -148,7 +148,7 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // Without a delay, the state changes immediately. The next request is then handled in the new state, even if both
+      // Without a delay, the state changes immediately. The next request is handled in the new state, even if both
       // requests arrive in the same read.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
@@ -224,7 +224,7 @@ struct ScriptMachine {
 /// Limits how many bytes an accessory reads per second. Bytes are read in steps of a tenth of a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
-  /// When all bytes that have been read will have been processed.
+  /// The time at which all bytes that have been read will have been processed.
   private var isReadyAt: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
@@ -234,7 +234,7 @@ struct ReadPacer {
     return max(1, bytesPerSecond / 10)
   }
 
-  /// When more bytes may be read, if any remain unread.
+  /// The earliest time at which more bytes may be read.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {

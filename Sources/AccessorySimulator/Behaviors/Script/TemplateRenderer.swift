@@ -10,7 +10,7 @@ struct TemplateRenderer {
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
 
-  /// A length or checksum, which is filled in after everything else.
+  /// A length or a checksum. Lengths and checksums are filled in after everything else.
   private struct Gap {
     var part: ScriptTemplate.Part
     var place: Range<Int>

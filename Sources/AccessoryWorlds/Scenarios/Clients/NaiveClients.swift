@@ -3,12 +3,12 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Each of these apps makes one mistake that has been seen in the field. Each scenario names the client that breaks in
+// Each of these apps makes one mistake that has been seen in the field. Each scenario names the client that fails in
 // it.
 
-/// A client that opens a session when an accessory connects with the client's protocol, unless a session is already
-/// open. When that connection ends, the client closes the session. The client reads the list of accessories at no other
-/// time.
+/// A client that opens a session when an accessory with the client's protocol connects, unless a session is already
+/// open. When the connection of the session's accessory ends, the client closes the session. The client reacts only to
+/// connections and disconnections, and never reads the list of accessories.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -175,8 +175,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that its streams do not retain. If a stream calls the delegate after it has
-  /// been freed, the stream of a real app would access freed memory.
+  /// Handles a session through a delegate that its streams do not retain. In a real app, a stream that calls the freed
+  /// delegate would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {

@@ -23,7 +23,7 @@ import AccessorySessions
 /// Each client in NaiveClients.swift neglects one of these points.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of probes that have been scheduled so far. Only the last one is performed.
+  /// The number of probes that have been scheduled so far. Only the probe that was scheduled last is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
@@ -33,7 +33,7 @@ public class RobustClient: ScenarioClient {
   /// Whether the client checks for bytes that no event announced.
   var looksForBytes: Bool { true }
   var forgetsFailures: Bool { true }
-  /// How many attempts must fail, or sessions end unexpectedly, before the client stops trying until something changes.
+  /// How many times opening or keeping a session must fail before the client stops trying until something changes.
   var attemptLimit: Int { 8 }
   /// Whether the client checks at intervals that a silent session still works.
   var probesSilentSessions: Bool { true }
@@ -99,13 +99,14 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // Use the newest connection, because the older connection is about to end after a switch of transport.
+    // Use the newest connection, because after a switch of transport, the older connection is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }
   }
 
-  /// Checks at intervals that the exchange is making progress, until it is complete or the session has ended.
+  /// Checks at intervals that the exchange is making progress. The checks stop when the exchange is complete or the
+  /// session has ended.
   private func watch(_ session: Session, _ patience: Duration, at before: Int? = nil, _ app: AppView) {
     later(patience, app) { [weak self] app in
       guard let self, let current, current.session === session, let reached = progress else { return }

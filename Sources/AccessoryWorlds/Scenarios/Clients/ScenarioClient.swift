@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario. It opens a session for one protocol, sends a payload and verifies the echo.
+/// An app in a scenario. The app opens a session for one protocol, sends a payload and verifies the echo.
 ///
 /// Subclasses decide how to react when connections are made or lost and when sessions end. This class opens sessions
 /// and verifies echoes. ``report`` contains the results.
@@ -18,7 +18,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload has been verified.
     public var isServing = false
 
-    /// The results, worded so that they fit into a sentence.
+    /// The results, as a clause to insert into a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -65,7 +65,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: What subclasses decide
 
-  /// The mistake of a naive client, worded so that it completes "the client, which …".
+  /// The mistake of a naive client, in words that complete "the client, which …".
   class var mistake: String { "" }
 
   func launched(_ app: AppView) {}
@@ -102,7 +102,7 @@ public class ScenarioClient: AppHandler {
     exchange.start(on: session)
   }
 
-  /// Called when a session has ended, with the number of payload bytes that were sent before.
+  /// Called when a session has ended. The parameter is the number of payload bytes that had been sent.
   func uploadStopped(after sent: Int) {}
 
   // MARK: What subclasses share
@@ -143,7 +143,7 @@ public class ScenarioClient: AppHandler {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs `work` after a delay. If the app is suspended at that time, `work` runs when the app resumes.
+  /// Runs `work` after a delay. If the app is suspended when the delay is over, `work` runs when the app resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }
@@ -179,7 +179,7 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// Reports a failed session in a later turn of the loop, because a handler must not open the next session.
+  /// Reports a failed session in a later turn of the loop, because the next session must not be opened in a handler.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }
@@ -197,7 +197,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the app's process. No code of the client is called after that.
+  /// Ends the app's process. The client's code is not called again.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -216,7 +216,7 @@ public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
-  /// Clients that make one mistake each. `mistake` is worded so that it completes "the client, which …".
+  /// Clients that make one mistake each. `mistake` contains words that complete "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
     ("\($0)", $0, $0.mistake)
   }

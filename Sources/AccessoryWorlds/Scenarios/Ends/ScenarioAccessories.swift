@@ -94,7 +94,7 @@ extension World.Settings.CableSpeed {
   }
 }
 
-/// A port that reports when a device connects. The cable at the port can be unplugged.
+/// A port that reports when a device connects. The cable at this port can be unplugged.
 private final class ScenarioPort: Port {
   var onCable: () -> Void = {}
   private let inner: any Port
@@ -119,7 +119,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Keep only the first device's cable, because the accessory refuses any second device.
+      // Keep only the cable of the first device, because the accessory refuses a second device.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

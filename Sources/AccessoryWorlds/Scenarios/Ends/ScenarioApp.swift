@@ -34,7 +34,8 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates the other app. At first, it is not running. It opens a session only if a step tells it to.
+  /// Creates the other app. The other app is not running at first. The other app opens a session only if a step tells
+  /// it to.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -160,7 +161,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The handler for the app's view. It is a separate object because the app retains the view.
+  /// The handler for the app's view. The handler is a separate object because the app retains its view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -232,7 +233,7 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Performs a step for the SDK in the app that has the view `view`. The view is nil if the app is not running.
+  /// Performs a step for the SDK in the app with this view. If the app is not running, the view is nil.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {

@@ -35,7 +35,7 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The index of the accessory in the scenario. Used if each accessory has its own address.
+    /// The index of the accessory in the scenario. The index is known only if each accessory has its own address.
     var accessory: Int?
   }
 
@@ -68,8 +68,8 @@ public final class ScenarioDevice {
   /// The reason why there is no cable, if the reason is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// The comparison of the app's events with the expected events, with a tolerance because the two processes have
-  /// separate clocks.
+  /// The comparison of the app's events with the expected events. The comparison has a tolerance because the two
+  /// processes have separate clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts the scenario, and uses a dialer to keep the device connected to each accessory. `dial` creates the dialer
