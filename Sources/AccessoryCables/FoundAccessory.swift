@@ -55,7 +55,6 @@ public enum AccessoryChange: Equatable, Sendable {
   case passed(FoundAccessory?)
   case warning(String)
 
-  /// The accessory that changed, or nil if it is unknown.
   var accessory: FoundAccessory? {
     switch self {
     case .arrived(let accessory), .changed(let accessory, _), .left(let accessory, _): accessory

@@ -38,7 +38,6 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   // properties are only read and assigned.
   @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
-  /// Ends the channel if a close has stalled.
   private var closer: LoopTimer?
   /// How the inner channel was closed, if the close was clean and bytes that precede it are still in transit.
   @exclusivity(unchecked) private var ending: ChannelEnd?

@@ -176,7 +176,6 @@ final class AccessoryAttachment: ConnectionOwner {
     peerWarnings.note(warning)
   }
 
-  /// The step that the device is expected to take next.
   var phase: PeerPhase { connection.phase }
 
   func log(_ kind: TimelineEvent.Kind) {
@@ -350,7 +349,6 @@ extension AccessoryAttachment {
     }
   }
 
-  /// Applies the stale-bytes quirk: the endpoint sends bytes left over from the previous session.
   private func sendStaleBytes(on session: Session) {
     guard var stale = staleBytes else { return }
     let bytes = stale.take()

@@ -76,9 +76,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var answers: [String] = []
   /// The number of requests that have timed out but may still be answered.
   private var lateAnswers = 0
-  /// The last text that the program wrote to standard error.
   private var complaint: String?
-  /// Why the connection ended, or nil if it is still open.
   private var end: String?
 
   init(_ place: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {
@@ -117,7 +115,6 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     }
   }
 
-  /// Sends a request and returns the bytes of the answer.
   func ask(_ request: String) throws(AuthenticatorError) -> [UInt8] {
     let word = request.prefix { $0 != " " }
     answers = []

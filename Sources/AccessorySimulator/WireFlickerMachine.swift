@@ -31,7 +31,6 @@ struct WireFlickerMachine {
   }
 
   private(set) var state = State.unplugged
-  /// The flicker of this attachment.
   private(set) var flicker: Flicker?
   /// The flicker of every attachment, or nil if the accessory does not flicker.
   private var own: Flicker?

@@ -364,7 +364,6 @@ public final class World {
     return cable.with(main: settings.wrap(cable.main, end))
   }
 
-  /// Returns the observer of packets that faults affect, or nil if there is none.
   private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
     let (recorder, taps) = (settings.recorder, accessories[end.accessory]?.taps)
     guard recorder?.companion != nil || taps != nil else { return nil }

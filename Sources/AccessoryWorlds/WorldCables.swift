@@ -94,7 +94,6 @@ final class LoopbackPort: Port {
     (deviceEnd, deviceNativeChannels) = (nil, [])
   }
 
-  /// Unplugs the cable abruptly. Bytes in transit are lost, and both ends are notified.
   func pull() {
     cable?.cut()
     nativeChannels?.cut()

@@ -48,7 +48,6 @@ final class LocalFinder: AccessoryFinder {
   private let options: TransportOptions
   private var watcher: LocalWatcher?
 
-  /// Finds all accessories in a local directory, or only the one with this serial number.
   init(_ directory: LocalDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
     self.directory = directory
     self.serial = serial

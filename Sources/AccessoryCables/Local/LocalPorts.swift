@@ -51,7 +51,6 @@ final class LocalPort: Port {
 
   var place: String { directory.address(of: appearance?.serial).description }
 
-  /// Rewrites the card if the accessory is plugged in.
   func show(_ appearance: PortAppearance) {
     guard appearance != self.appearance else { return }
     self.appearance = appearance

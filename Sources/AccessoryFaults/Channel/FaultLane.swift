@@ -36,7 +36,6 @@ final class FaultLane {
   /// Whether to keep the packets that faults act on, so that ``takeStruck()`` can return them.
   private let keepsStruck: Bool
 
-  /// Creates a lane with the faults for this direction, each with its own random number generator.
   init(
     _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit, keepsStruck: Bool
   ) {

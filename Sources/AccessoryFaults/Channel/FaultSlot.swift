@@ -42,7 +42,6 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether the fault is currently inactive: its window is closed, and it holds no bytes.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Whether the fault has output that has not been accepted yet. A blocked fault accepts nothing and does nothing.
@@ -50,7 +49,6 @@ final class FaultSlot {
 
   var held: Int { step.output.count + inStage + waiting.count }
 
-  /// Whether the fault has nothing to pass on until more bytes arrive.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
 
   var room: Int {

@@ -62,7 +62,6 @@ struct FaultStep {
   var output = ChunkQueue()
   private(set) var count = FaultCount()
   private(set) var news: [String] = []
-  /// Whether to record packets in ``struck``.
   var keepsStruck = false
   /// The packets that the fault acted on, in their original form.
   private(set) var struck: [[UInt8]] = []

@@ -21,7 +21,6 @@ extension HoldingStage {
 }
 
 extension Field {
-  /// How many bytes a fault may hold before it makes the sender wait.
   static func capacity(_ path: Property<Root, Int>) -> Field {
     Field("capacity", path, .integer(1...16_777_216), "how many bytes can be queued before the sender must wait")
   }

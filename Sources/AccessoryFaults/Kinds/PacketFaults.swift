@@ -153,7 +153,6 @@ extension Fault {
         var due: Instant
       }
 
-      /// The maximum number of bytes held at the same time.
       static let capacity = 64 * 1024
 
       let fault: Reorder

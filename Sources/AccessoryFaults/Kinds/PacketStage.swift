@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A fault that acts on selected packets.
 protocol PacketFault {
   var packets: StruckPackets { get }
 
@@ -88,7 +87,6 @@ struct PacketSelection {
     return true
   }
 
-  /// Passes a selected packet to the fault, which replaces it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
     if isStruck { step.strike(packet) }
     effect.act(packet, header, isStruck: isStruck, &step)
@@ -154,7 +152,6 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// The number of bytes held back because they may be the beginning of a packet.
   var held: Int { undecided.count }
 
   /// Calls `body` with each position in `bytes` at which a packet ends. Do not use both this method and ``cut`` on one

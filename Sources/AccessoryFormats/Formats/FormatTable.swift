@@ -1,4 +1,3 @@
-/// Tables for the documentation and for help.
 extension RecordShape {
   /// A Markdown table that lists each key with its allowed values, default and meaning. Nested objects have their own
   /// tables. See ``tables(heading:elsewhere:)``.

@@ -68,7 +68,6 @@ struct JSON5Parser {
   private var scanner: JSON5Scanner
   private let depthLimit: Int
   private var depth = 0
-  /// The ranges of strings, not including the quotation marks.
   private var texts: [Range<Int>] = []
 
   init(scanner: JSON5Scanner, depthLimit: Int) {

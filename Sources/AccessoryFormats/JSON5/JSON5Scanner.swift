@@ -17,7 +17,6 @@ struct JSON5Scanner {
     self.isStrict = isStrict
   }
 
-  /// Throws an error with the position of the first byte that is not valid UTF-8.
   mutating func checkEncoding() throws(SourceProblem) {
     do {
       _ = try UTF8Span(validating: bytes.span)

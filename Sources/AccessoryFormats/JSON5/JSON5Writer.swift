@@ -16,7 +16,6 @@ public struct JSON5Writer {
     case jsonLine
   }
 
-  /// The maximum length of a line that holds a list or an object of simple values.
   private static let longestLine = 100
 
   private let style: Style

@@ -75,7 +75,6 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Reads a decimal number of up to four digits, or returns nil if there are no digits.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {

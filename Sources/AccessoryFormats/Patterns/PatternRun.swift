@@ -50,7 +50,6 @@ struct PatternRun: Equatable, Sendable {
   private var index = 0
   private var previous: UInt8?
 
-  /// Creates a run without threads. If `groups` is 0, the run captures nothing.
   init(_ program: [PatternInstruction], groups: Int) {
     (self.program, self.groups) = (program, groups)
     seen = [Int](repeating: -1, count: program.count)
@@ -58,7 +57,6 @@ struct PatternRun: Equatable, Sendable {
 
   var isOver: Bool { threads.isEmpty }
 
-  /// Starts a thread for a match that begins at the current byte.
   mutating func begin() { threads.append(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2))) }
 
   /// Moves all threads past a byte. A nil byte stands for the end of the input. Returns the captures of the preferred

@@ -8,7 +8,6 @@
 /// DurationText.format(.milliseconds(1500))        // "1.5s"
 /// ```
 public enum DurationText {
-  /// The units with their lengths in nanoseconds, smallest first.
   static let units: [(name: String, nanoseconds: Int64)] = [
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]

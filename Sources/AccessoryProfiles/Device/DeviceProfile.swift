@@ -49,7 +49,6 @@ public struct DeviceProfile: Equatable, Sendable {
   /// Creates a profile with the defaults.
   public init() {}
 
-  /// The sample rates in Hz that DA01 can represent.
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 

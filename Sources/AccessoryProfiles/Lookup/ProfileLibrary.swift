@@ -105,7 +105,6 @@ public struct ProfileLibrary: Sendable {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
-  /// Finds a profile. If another file extends the profile, `asking` is that file.
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
@@ -146,7 +145,6 @@ public struct ProfileLibrary: Sendable {
 
   // MARK: Extending
 
-  /// The maximum length of a chain of files in which each file extends the next.
   private static let longestChain = 32
 
   /// Returns the JSON tree of a file, merged with the files that it extends. `chain` contains the files that have been
@@ -161,7 +159,6 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// Merges the tree of a file with the trees of the files that it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }

@@ -87,7 +87,6 @@ package enum TextFile {
     return ""
   }
 
-  /// Returns the path with links and `..` resolved, or the original path if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
   /// Returns the folder that contains a file, with links resolved, or nil if the file does not exist.

@@ -112,7 +112,6 @@ extension Format<String> {
   /// The maximum number of Unicode scalars in a string of an identification. The wire format allows far longer strings.
   private static let longestText = 255
 
-  /// The format of a string in the identification, which may contain `{index}`.
   fileprivate static func identification(mayBeBlank: Bool) -> Format {
     let shape = TextShape("identification string", pattern: "^[^\\u0000]*$", length: 0...longestText)
     return Format(.text(shape)) { value, place in

@@ -233,7 +233,6 @@ enum TemplateText {
     case index(digits: Int, radix: Int)
   }
 
-  /// Returns the parts of a string that contains placeholders, or nil if a placeholder is malformed.
   private static func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var literal = ""

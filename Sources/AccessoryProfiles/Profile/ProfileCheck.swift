@@ -11,7 +11,6 @@ struct ProfileCheck {
   private let transportPaths: [String]
   private let unreadable: [String]
 
-  /// Checks a profile that was read from `object`. Each problem is reported at its position in `object`.
   static func run(_ profile: Profile, _ object: ObjectReader) {
     let check = ProfileCheck(profile, object)
     check.checkLanguages()

@@ -169,7 +169,6 @@ extension Profile {
       }
     }
 
-    /// Reads a number, a string with a hex number, or a name. Returns nil for anything else.
     private init?(_ value: JSON5Value) {
       switch value.content {
       case .number(let number):

@@ -86,7 +86,6 @@ struct XMLPropertyList {
     return .dictionary(members)
   }
 
-  /// Returns the next tag inside `opening`, or nil at the end of `opening`.
   private mutating func member(of opening: Tag) throws(SourceProblem) -> Tag? {
     if opening.isEmpty { return nil }
     let next = try tag()
@@ -126,7 +125,6 @@ struct XMLPropertyList {
 
   private static let named: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
-  /// Reads a reference such as `&amp;`, `&#38;` or `&#x26;`.
   private mutating func reference() throws(SourceProblem) -> Unicode.Scalar {
     let start = index
     let name = bytes[(start + 1)...].prefix(10).prefix { $0 != UInt8(ascii: ";") }

@@ -9,7 +9,6 @@ extension Format<UInt64> {
 }
 
 extension Format<Duration> {
-  /// The format of the durations of session quirks.
   static let ofSessions = duration(.zero ... .seconds(24 * 3_600))
 }
 

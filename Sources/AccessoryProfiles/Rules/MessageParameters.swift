@@ -6,7 +6,6 @@ import IAP2
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
-  /// The message being answered, or nil if there is none.
   private let asked: MessageID?
 
   /// Prepares to convert the parameters of `message`. If `message` is an answer, `asking` is the message being
@@ -195,7 +194,6 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// Describes what is wrong with a message name that is not in the message catalog.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

@@ -113,7 +113,6 @@ extension Profile.MessageName {
   /// Stands in for a message name that is missing. No message has this number.
   fileprivate static let unread = Self.id(0)
 
-  /// Returns the number of the message, or throws an error if the name is unknown.
   func known() throws(OptionError) -> MessageID {
     guard let messageID else { throw OptionError(MessageID.complaint(about: description)) }
     return messageID

@@ -275,7 +275,6 @@ extension Format<Script.Answer.Absence> {
 }
 
 extension Format<ScriptTemplate> {
-  /// The format of a string that can contain inserted values, or of bytes in hex.
   static let template = Format(Format<[UInt8]>.bytes.shape) { value, place in
     guard case .text(let text) = value.content else {
       return Format<[UInt8]>.bytes.read(value, at: place).map(ScriptTemplate.init(bytes:))

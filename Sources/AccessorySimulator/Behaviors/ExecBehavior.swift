@@ -90,7 +90,6 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var place: ProgramPlaces.Place?
   private var lines = LineSplitter()
   private var unsent = ByteQueue()
-  /// Whether the program's standard input accepted only some of the bytes.
   private var inputWaits = false
   /// How the program ended. The result is kept while the session has no room for the program's last bytes.
   private var ending: ProcessEnding?

@@ -179,7 +179,6 @@ struct CountingCheck: Equatable {
   private var start = 0
   private var burst: Int?
 
-  /// Checks bytes, and reports the expected value for each wrong byte.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     var wrong: [String] = []
     for index in 0..<bytes.byteCount {

@@ -106,12 +106,10 @@ struct SourcePacer: Equatable {
   private let chunk: Int
   private let total: Int
   private var sent = 0
-  /// When chunk 0 is sent.
   private var origin: Instant
   private var chunks: Int64 = 0
   private var lastTick: Instant?
 
-  /// Creates a pacer that sends the first chunk at `start`.
   init(_ source: Behavior.Source, start: Instant) {
     rate = Int64(source.rate)
     chunk = source.chunk
@@ -165,7 +163,6 @@ struct SourcePacer: Equatable {
   /// The interval in nanoseconds multiplied by the rate. The product is a whole number even if the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
-  /// Returns the time of chunk `number`, rounded up to whole nanoseconds.
   private func due(_ number: Int64) -> Instant {
     let nanoseconds = (Int128(number) * nanosecondsTimesRate + Int128(rate) - 1) / Int128(rate)
     return origin + .nanoseconds(Int64(clamping: nanoseconds))

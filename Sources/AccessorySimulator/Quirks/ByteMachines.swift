@@ -18,7 +18,6 @@ struct OverrunningBuffer {
   private var piece: Int { max(1, quirk.rate / 100) }
   private var interval: Duration { .nanoseconds(Int64(piece) * 1_000_000_000 / Int64(quirk.rate)) }
 
-  /// Adds received bytes, and returns how many did not fit.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> Int {
     let fitting = min(bytes.count, quirk.bytes - waiting.count)
     waiting.append(contentsOf: bytes[..<fitting])

@@ -59,7 +59,6 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Stops sending, and drops the bytes that are waiting.
   func goesSilent() {
     isSilent = true
     queue.removeAll()

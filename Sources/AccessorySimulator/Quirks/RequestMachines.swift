@@ -46,7 +46,6 @@ struct TouchMachine {
     }
   }
 
-  /// Handles bytes received in a session. Returns true if the accessory processes the bytes.
   mutating func received(in session: Int, now: Instant) -> Bool {
     switch state {
     case .free:
@@ -107,7 +106,6 @@ struct TransactionCounter {
 
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Handles bytes received in a session. Returns true if the accessory handles the request.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -145,7 +143,6 @@ struct SettingsFilter {
     prefix = Array(quirk.prefix.utf8)
   }
 
-  /// Returns the bytes that the accessory obeys.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> [UInt8] {
     var heard: [UInt8] = []
     if quirk.end == .pause {

@@ -75,7 +75,6 @@ struct SilenceMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Counts a session that was opened, and returns how long the session works.
   mutating func opened() -> Duration {
     sessions += 1
     let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later

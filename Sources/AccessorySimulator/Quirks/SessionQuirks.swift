@@ -31,7 +31,6 @@ final class SessionQuirks {
   private var unpluggedAt: Instant?
   private var touchTimer: LoopTimer?
 
-  /// Whether no session needs a ``QuirkStream``.
   private var isIdle = true
   var isEmpty: Bool { isIdle && trouble == nil }
 
@@ -111,7 +110,6 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// Returns the quirk that applies to the new session, or nil if none does.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
@@ -147,7 +145,6 @@ final class SessionQuirks {
 
   // MARK: Bytes
 
-  /// What the accessory does with bytes that it receives.
   enum Reception {
     case accepted
     case ignored(why: String)

@@ -8,7 +8,6 @@ import AccessorySimulator
 package struct ActionPlayer {
   /// Returns the accessory with this name, or nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
-  /// The simulated device, or nil if it is in another process.
   var device: Device?
   /// Returns the serial number by which the device identifies an accessory.
   var serial: (String) -> String? = { _ in nil }

@@ -256,7 +256,6 @@ extension Format<[CableFault]> {
 }
 
 extension Format<[Fault]> {
-  /// The format of a fault, or of a name that stands for several faults.
   fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
     do { return try LinkPreset.faults(text) } catch {

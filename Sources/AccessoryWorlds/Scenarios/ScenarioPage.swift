@@ -11,7 +11,6 @@ extension Scenario {
   /// How long the scenario takes in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
-  /// The commands that play the scenario in virtual time, and in real time in two terminals.
   private var commands: String {
     // A file may have any name, so the name may have to be quoted.
     let name = name.shellWord

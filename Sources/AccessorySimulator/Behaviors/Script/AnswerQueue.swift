@@ -42,7 +42,6 @@ struct AnswerQueue {
 
   var count: Int { answers.count - first }
 
-  /// When the next answer is due, or nil if no answer is waiting.
   var deadline: Instant? { count == 0 ? nil : answers[first].due }
 
   mutating func add(_ bytes: [UInt8], at due: Instant) {
@@ -56,7 +55,6 @@ struct AnswerQueue {
     if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
   }
 
-  /// Returns the rest of the first answer once the answer is due.
   func due(at now: Instant) -> ScriptStep? {
     count > 0 && answers[first].due <= now ? answers[first].step : nil
   }

@@ -117,7 +117,6 @@ struct RequestMatcher {
     return nil
   }
 
-  /// Returns the first `count` bytes of the buffer as a request, and starts the next request.
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
@@ -209,7 +208,6 @@ struct FrameScanner {
     return nil
   }
 
-  /// Handles a byte that arrives while the frame's length is still unknown.
   private mutating func seek() -> RequestMatcher.Request? {
     let header = frame.header
     if buffer.count <= header.count {

@@ -33,7 +33,6 @@ struct RuleBook {
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
-  /// Returns the rule that answers a request to the script of this protocol.
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
     let first = firstByRequest[request]
     if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }

@@ -78,7 +78,6 @@ struct ScriptMemory {
 
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
-  /// Returns how many times a rule has answered since the state was entered.
   func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
 
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
@@ -110,7 +109,6 @@ struct ScriptNotes {
     var text: String
   }
 
-  /// How many reports of each kind are shown individually.
   static let most = 10
 
   private var counts: [Kind: Int] = [:]

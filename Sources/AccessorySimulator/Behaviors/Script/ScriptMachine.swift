@@ -33,7 +33,6 @@ struct ScriptMachine {
   private var pacer: ReadPacer?
   var notes = ScriptNotes()
 
-  /// Creates the machine for a session that is being opened.
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
@@ -234,7 +233,6 @@ struct ReadPacer {
     return max(1, bytesPerSecond / 10)
   }
 
-  /// The earliest time at which more bytes may be read.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {

@@ -90,7 +90,6 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends a probe over an idle session and gives up on the session if there is no reply.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)

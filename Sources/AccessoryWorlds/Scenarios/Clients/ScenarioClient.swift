@@ -36,7 +36,6 @@ public class ScenarioClient: AppHandler {
   private var exchange: Exchange?
   private var counted = Report()
   private var lastVerified: Instant?
-  /// The number of payloads that the client has begun to send.
   final private(set) var requests = 0
   private var hasEnded = false
   private var overdue: [() -> Void] = []
@@ -132,7 +131,6 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Sends another payload over the current session, unless an exchange is already in progress.
   final func exchangeAgain(_ app: AppView) {
     guard exchange == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)

@@ -19,7 +19,6 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
-  /// The other app in the scenario, or nil if this object is that app.
   private var other: ScenarioApp?
   private var left: [AppView] = []
   private var hasRun = false
