@@ -7,8 +7,7 @@ import LinuxIO
 public struct FoundAccessory: Equatable, Sendable {
   /// A key that is unique to one attachment of an accessory.
   public var key: String
-  /// An identity that all attachments of an accessory share: the serial number in a local directory, or the port on
-  /// USB.
+  /// An identity that all attachments of an accessory share: the serial number in a local directory, or the USB port.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address

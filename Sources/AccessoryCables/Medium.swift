@@ -2,8 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// A medium, such as USB or a local directory: the kinds of addresses that it covers, and how hosts and accessories
-/// open them.
+/// A medium, such as USB or a local directory. Defines which kinds of addresses it covers and how they are opened.
 ///
 /// To add a medium, write a type that conforms to this protocol and add it to a ``MediumTable``. Commands, worlds and
 /// apps need no changes. A medium needs to implement only what it supports. Default implementations of methods that
@@ -106,8 +105,7 @@ public struct Sighting {
   }
 }
 
-/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when to
-/// connect.
+/// Finds the accessories at one address and connects to them when a ``Dialer`` requests a connection.
 public protocol AccessoryFinder: AnyObject {
   /// Whether the finder reports arrivals and departures. If it does not, only a connection shows whether an accessory
   /// is present.

@@ -4,7 +4,7 @@ import LinuxIO
 
 /// Where a simulated accessory is plugged in: an address, or one end of an in-memory cable.
 ///
-/// Opening the port plugs the accessory in, and closing the port unplugs it. Each device that connects has its own
+/// Opening the port plugs the accessory in, and closing the port unplugs it. Each device that connects gets its own
 /// cable.
 public protocol Port: AnyObject {
   /// The name of the connection point (such as an address), for use in messages.
@@ -17,8 +17,7 @@ public protocol Port: AnyObject {
   /// Plugs in the accessory. `onEvent` is called for every device that connects, in a later turn of the loop.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs the accessory, so that no more devices can connect. The owner of a cable that is in use must close that
-  /// cable.
+  /// Unplugs the accessory, so that no more devices can connect. Cables that are in use must be closed by their owners.
   func close()
 }
 

@@ -221,8 +221,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does all work that has become possible since the last call. This method is never called during another call to
-  /// this channel.
+  /// Does all work that has become possible since the last call. Never called during another call to this channel.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()

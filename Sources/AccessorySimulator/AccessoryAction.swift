@@ -44,8 +44,8 @@ public struct OutgoingMessage: Equatable, Sendable {
 }
 
 extension SimulatedAccessory {
-  /// Performs an action, or throws an error if a port cannot be opened. If the action unplugs the accessory, `reason`
-  /// is reported.
+  /// Performs an action, or throws an error if a port cannot be opened. `reason` is reported if the action is an
+  /// unplug.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

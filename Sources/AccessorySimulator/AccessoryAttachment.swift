@@ -6,8 +6,7 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The accessory's end of one cable. The attachment handles authentication and sessions according to the profile and
-/// its quirks.
+/// The accessory's end of a cable. Handles authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
     /// The device will receive nothing more, because identification and authentication are finished or a quirk is
@@ -95,8 +94,7 @@ final class AccessoryAttachment: ConnectionOwner {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Runs `work` after a delay if this attachment still exists. The timer must not retain the attachment, which retains
-  /// the timer.
+  /// Runs `work` after a delay, unless this attachment is gone by then. The timer must not retain the attachment.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -334,8 +332,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// Returns the context for a session's behavior. The session's number is added to the events that the behavior
-  /// reports.
+  /// Returns the context for a session's behavior. Events that the behavior reports get the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(

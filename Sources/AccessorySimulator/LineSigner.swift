@@ -64,8 +64,7 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. The loop of the connection runs only while a caller is waiting, on the thread of that
-/// caller.
+/// The connection to a signer. The loop runs only while a caller is waiting, on the caller's thread.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop

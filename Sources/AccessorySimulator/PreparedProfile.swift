@@ -18,8 +18,7 @@ final class PreparedProfile: Sendable {
 
   let oddAuthentication: OddAuthentication?
   let oddIdentification: OddIdentification?
-  /// The maximum number of stale bytes at the start of a session, or nil if the accessory does not have the stale-bytes
-  /// quirk.
+  /// The maximum number of stale bytes at the start of a session, or nil if there is no stale-bytes quirk.
   let staleBytes: Int?
 
   /// The identification without protocols. Only accessories that flicker have such an identification.
@@ -53,8 +52,7 @@ final class PreparedProfile: Sendable {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // SimulatedAccessory applies the flicker, and SessionQuirks applies the other quirks that extend over several
-      // attachments.
+      // SimulatedAccessory applies the flicker, and SessionQuirks applies other quirks that span several attachments.
       default: break
       }
     }

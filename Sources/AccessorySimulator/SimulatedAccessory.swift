@@ -114,8 +114,7 @@ public final class SimulatedAccessory {
   /// unplugged before it is released.
   public var runningPrograms: Int { programs.count }
 
-  /// Plugs the accessory in, or throws an error if the port cannot be opened. If the port fails later, a warning is
-  /// reported.
+  /// Plugs the accessory in, or throws an error if the port cannot be opened. A port that fails later causes a warning.
   public func plugIn() throws {
     try perform(flicker.plugIn())
   }
@@ -138,8 +137,7 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
-  /// Forgets all sessions. On the device, the forgotten sessions stay open but get no answers. New sessions work
-  /// normally.
+  /// Forgets all sessions, which stay open on the device but get no answers. New sessions work normally.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
@@ -217,8 +215,7 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because it destroys the cable, and the script is running in a call from
-    // that cable.
+    // Unplugging is deferred to a later turn, because it destroys the cable from which this script is being called.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }

@@ -98,8 +98,7 @@ struct WireFlickerMachine {
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
   }
 
-  /// Called when the device has disconnected. The accessory stays plugged in and starts from the beginning with the
-  /// next device.
+  /// Called when the device has disconnected. The accessory stays plugged in and starts over with the next device.
   mutating func deviceLeft() {
     switch state {
     case .unplugged, .away: break

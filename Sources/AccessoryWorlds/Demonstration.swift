@@ -51,8 +51,8 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice that the session was closed, and makes the order of events
-          // clear to readers.
+          // The delay gives the accessory time to notice the closed session, and makes the order of events clear to
+          // readers.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }

@@ -125,8 +125,7 @@ public final class World {
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property and no other code is called during the
-    // write.
+    // Exclusivity is not checked, because every event writes to this property and the write calls no other code.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -273,8 +272,7 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends. By that time, the accessory may have been plugged in
-    // again.
+    // The accessory notices the unplug only when its channel ends, and may have been plugged in again by that time.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }

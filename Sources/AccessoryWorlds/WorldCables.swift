@@ -41,8 +41,7 @@ final class LoopbackPort: Port {
   private var deviceNativeChannels: [SeverableChannel] = []
   private var deviceEnd: SeverableChannel?
 
-  /// Creates a port. `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults at
-  /// both ends.
+  /// Creates a port. `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults.
   init(
     on loop: any EventLoop, speed: World.Settings.CableSpeed, wrap: @escaping (Cable, Cable.End) -> Cable,
     deviceEnd: @escaping (Cable) -> Void
@@ -85,8 +84,7 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugs the cable by closing the channel at the accessory's end. Closing this channel also ends the channel at the
-  /// device's end.
+  /// Unplugs the cable by closing the channel at the accessory's end, which also ends the channel at the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports, in order, the files that appear in a directory or disappear from it. A watch can watch only one directory
-/// at a time.
+/// Reports, in order, the files that appear in a directory or disappear from it. A watch covers one directory at a
+/// time.
 ///
 /// The kernel queues events until they are read. If the queue overflows (at 16,384 events on most systems), the watch
 /// reports ``Event/overflow``.
@@ -70,8 +70,7 @@ public final class DirectoryWatch {
 
   private func readEvents() {
     while source.number >= 0 {
-      // Each event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
-      // buffer.
+      // Each event is copied out of the loop's buffer first, because the handler may borrow the buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(source.number, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

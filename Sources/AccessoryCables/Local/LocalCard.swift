@@ -3,8 +3,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// The description that an attached accessory leaves in the local directory. Hosts can read the description before they
-/// claim a cable.
+/// The description of an attached accessory, which hosts can read in the local directory before they claim a cable.
 ///
 /// The card is only a hint. Everything that apps see comes from the accessory's identification.
 ///
@@ -28,8 +27,7 @@ public struct LocalCard: Equatable, Sendable {
   public var protocols: [String]
   /// The ID of the process that simulates the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970. Microseconds are precise enough to sort accessories
-  /// by arrival.
+  /// When the accessory was attached, in microseconds since 1970 (precise enough to sort accessories by arrival).
   public var attachedAt: Int
 
   /// Creates a card.
@@ -124,8 +122,7 @@ private struct CardFile: Equatable {
 }
 
 extension LocalEntry {
-  /// Writes the card to the local directory, replacing any existing card. Readers always see a complete card, old or
-  /// new.
+  /// Writes the card to the local directory, replacing any existing card. Readers always see a complete card.
   public func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(

@@ -2,8 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One host's claim on one accessory's cable in the local directory. A claim is a locked file that contains the host's
-/// process ID.
+/// A host's claim on a cable in the local directory: a locked file that contains the host's process ID.
 ///
 /// The kernel releases the lock when the host process ends, for whatever reason.
 public final class LocalClaim {
@@ -50,8 +49,7 @@ public final class LocalClaim {
 }
 
 extension LocalEntry {
-  /// Creates the file that hosts lock. An attaching accessory creates the socket first, then the lock file, then the
-  /// card.
+  /// Creates the file that hosts lock. Accessories create the socket first, then the lock file, then the card.
   public func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }

@@ -24,8 +24,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// The setting that determined this directory.
   public let origin: Origin
 
-  /// The maximum length of the directory's path in bytes. The path of a socket in the directory must still fit in a
-  /// socket address.
+  /// The maximum length of the directory's path in bytes. The path of each socket must fit in a socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
   /// Creates the local directory at `path`, as in the address `local:DIR#SERIAL`. If `path` is nil, as in the address
@@ -131,8 +130,7 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case oldVariable
   case notADirectory(String)
   case notOwned(String, by: UInt32)
-  /// Other users can write to the directory. easim suggests changing the mode only if the directory contains no other
-  /// files.
+  /// Other users can write to the directory. easim suggests changing the mode only if no other files are there.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   case noParent(String)
   /// The path is too long for a socket in the directory.

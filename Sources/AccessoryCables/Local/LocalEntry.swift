@@ -110,8 +110,7 @@ extension LocalDirectory {
   /// Returns the path of the socket through which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have a capture socket in this directory, including any that were killed and left the socket
-  /// behind.
+  /// The processes that have a capture socket in this directory, including processes that were killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

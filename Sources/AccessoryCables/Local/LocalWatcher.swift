@@ -2,8 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports when accessories are plugged in or unplugged in a local directory. The watcher reads cards without claiming
-/// cables.
+/// Reports when accessories are plugged in or unplugged in a local directory. A watcher never claims cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
 /// dies without unplugging its accessories, the watcher notices immediately and removes the stale files.
@@ -23,8 +22,7 @@ public final class LocalWatcher {
   private var attached: [String: FoundAccessory] = [:]
   /// The names of cards that disappeared before they could be read.
   private var missed: Set<String> = []
-  /// The most recent card of each accessory. The key is the part of the name that all attachments of the accessory
-  /// share.
+  /// The most recent card of each accessory. The key is the part of the name that its attachments share.
   private var recentCards = RecentCards<FoundAccessory>()
   private var owners: OwnerWatch?
 
@@ -280,8 +278,7 @@ final class OwnerWatch {
   }
 }
 
-/// The last known card of each recent accessory. The card is used when an accessory reappears too briefly for its card
-/// to be read.
+/// The last known card of each recent accessory. Used when an accessory reappears too briefly for its card to be read.
 ///
 /// To limit memory, the cards are kept in two halves. When the newer half is full, it replaces the older half.
 /// Together, the halves hold the cards of at least the last `room` accessories, and of at most twice as many.

@@ -4,8 +4,7 @@ import AccessoryFaults
 /// The observers, such as captures and transcripts, of all cables that belong to one owner. Observers can be added and
 /// removed while the cables are in use.
 ///
-/// A new observer sees all future cables. On cables that are already in use, the observer sees only the bytes that
-/// follow.
+/// A new observer sees all future cables. On cables already in use, the observer sees only later bytes.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -25,8 +24,8 @@ public final class CableTaps {
   /// Creates a set without observers.
   public init() {}
 
-  /// Adds an observer for every current and future channel. The observer stays until ``remove(_:)`` is called with the
-  /// same key.
+  /// Adds an observer for every current and future channel. To remove the observer, pass the same key to
+  /// ``remove(_:)``.
   public func add(_ key: Int, _ make: @escaping Maker) {
     makers.append((key, make))
     for entry in channels { entry.object?.add(key, make) }

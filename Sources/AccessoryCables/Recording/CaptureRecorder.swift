@@ -21,8 +21,7 @@ public final class CaptureRecorder {
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
 
-  /// Creates an observer for a channel of a cable. `side` is the protocol of a native channel, or nil for the main
-  /// channel.
+  /// Creates an observer for a channel of a cable. `side` is a native channel's protocol, or nil for the main channel.
   public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
   /// Starts a capture file.

@@ -18,8 +18,7 @@ final class FaultLane {
   @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet. A channel cannot refuse received bytes, so they are kept
-  /// here.
+  /// Received bytes for which the faults have no room yet, queued because a channel cannot refuse received bytes.
   @exclusivity(unchecked) private var entry = ChunkQueue()
   /// Accepts bytes from the start of the buffer, and returns how many it accepted. The owner sets this closure once.
   @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }

@@ -1,8 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output that has not been accepted yet, and the time window in which the fault
-/// acts.
+/// One fault in a lane: its stage, the output that has not been accepted yet, and the time window in which it acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed

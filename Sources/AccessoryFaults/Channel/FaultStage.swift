@@ -1,8 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction. A stage is a pure state machine that receives chunks and times and returns the bytes to
-/// pass on.
+/// One fault in one direction, as a pure state machine that receives chunks and times and returns the bytes to pass on.
 ///
 /// A stage has no timer and no channel. The lane passes a chunk to a stage only after all of the stage's earlier output
 /// has been accepted. The lane also calls the stage when its deadline expires, and when its window opens or closes.

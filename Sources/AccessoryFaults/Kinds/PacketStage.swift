@@ -35,8 +35,7 @@ extension FaultKind where Self: PacketFault {
 /// The stage for packet faults. The stage finds the packets in a stream, selects some of them at random, and passes the
 /// selected packets to the fault.
 ///
-/// The fault is stored as an existential, because unspecialized generic code would look up type metadata for each
-/// packet.
+/// The fault is stored as an existential, because generic code would look up type metadata for each packet.
 struct PacketStage: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection
@@ -154,8 +153,7 @@ struct PacketCutter {
 
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` at which a packet ends. Do not use both this method and ``cut`` on one
-  /// scanner.
+  /// Calls `body` with each position in `bytes` at which a packet ends. Do not also call ``cut`` on the same scanner.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0

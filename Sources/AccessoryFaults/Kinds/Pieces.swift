@@ -194,7 +194,7 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes from an earlier session, which arrive before the next handshake (field failure
+  /// The endpoint still holds bytes from an earlier session and sends them before the next handshake (field failure
   /// W17).
   public struct Stale: FaultKind {
     /// The kind of stale bytes to send.

@@ -1,5 +1,4 @@
-// The module is reexported because instants, hex and byte queues from WireBasics appear in this module's public
-// interface.
+// Reexported because instants, hex and byte queues from WireBasics appear in this module's public interface.
 @_exported import WireBasics
 
 /// Defines in one place how a value is written in files and on the command line.

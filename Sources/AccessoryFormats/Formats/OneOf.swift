@@ -99,8 +99,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return .object(object(root))
   }
 
-  /// Returns the value as an object that contains the key for the kind and each key whose value differs from the
-  /// default.
+  /// Returns the value as an object with the key for the kind and each key whose value differs from the default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
@@ -309,8 +308,8 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // For a name such as "step with apps", the message uses only the first word. The full name appears in the
-      // documentation.
+      // For a name such as "step with apps", the message uses only the first word. The documentation uses the full
+      // name.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
       return nil

@@ -226,8 +226,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns fields that reject keys that belong to a different object. `only` names the object to which the keys
-  /// belong.
+  /// Returns fields that reject keys that belong to another object. `only` is the name of that other object.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -271,8 +270,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// Creates a key whose value is derived from the other keys. If a file contains a different value, the file is
-  /// rejected.
+  /// Creates a key whose value is derived from the other keys. A file with any other value is rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {

@@ -1,5 +1,4 @@
-/// The shape of the values of a ``Format``. The schema, the documentation, help and completion are derived from the
-/// shape.
+/// The shape of the values of a ``Format``, for the schema, the documentation, help and completion.
 public indirect enum Shape: Sendable {
   case text(TextShape)
   case boolean
@@ -183,8 +182,7 @@ extension Shape {
     }
   }
 
-  /// Converts a word to a value. A word that does not fit the shape becomes a string, so that the reader reports the
-  /// mistake.
+  /// Converts a word to a value. A word that does not fit becomes a string, so that the reader reports the mistake.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:
@@ -225,8 +223,7 @@ extension String {
 // MARK: - Later versions
 
 extension Record {
-  /// Reads a tree that a later version may have written. Unknown keys are ignored, both in this object and in nested
-  /// objects.
+  /// Reads a tree that a later version may have written. Unknown keys are ignored in all objects.
   public func readKnown(_ tree: JSON5Value) throws(SourceProblems) -> Root { try read(shape.known(in: tree)) }
 }
 

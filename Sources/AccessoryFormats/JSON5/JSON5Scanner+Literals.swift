@@ -30,8 +30,7 @@ extension JSON5Scanner {
     peek == UInt8(ascii: "'") ? "single quote" : "double quote"
   }
 
-  /// Reads the rest of an escape sequence after its backslash. Returns nil for an escaped line break, which adds no
-  /// character.
+  /// Reads the rest of an escape sequence after its backslash. Returns nil for an escaped line break.
   private mutating func escape() throws(SourceProblem) -> Unicode.Scalar? {
     let here = self
     advance()

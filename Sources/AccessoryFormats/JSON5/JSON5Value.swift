@@ -95,8 +95,7 @@ public struct JSON5Number: Equatable, Sendable {
   public var spelling: String
   /// The value, as precisely as a double can represent it.
   public var value: Double
-  /// The value, if it is a whole number that fits in 64 bits. `5.0` and `1e3` count as whole numbers, as they do in
-  /// JSON Schema.
+  /// The value, if it is a whole number that fits in 64 bits. `5.0` and `1e3` are whole numbers, as in JSON Schema.
   public var integer: Int64?
 
   /// Creates a number that was read from a file.

@@ -1,5 +1,4 @@
-/// A position in a file, as editors show it. Lines and columns are counted from 1, and each Unicode scalar counts as
-/// one column.
+/// A position in a file, as in editors. Lines and columns count from 1, and each Unicode scalar is one column.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The name of the file as the user gave it, or a description such as "standard input".
   public var file: String
@@ -104,8 +103,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read. Messages about a single word do not quote the word, because the caller quotes
-  /// it.
+  /// Whether a single word is being read. Messages about a single word leave quoting to the caller.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.

@@ -7,8 +7,7 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Returns true if the condition holds between these two bytes. A nil byte stands for the start or the end of the
-  /// input.
+  /// Returns true if the condition holds between two bytes. A nil byte stands for the start or the end of the input.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil
@@ -189,8 +188,7 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Adds an instruction and returns its index. `.match` serves as a placeholder for a jump whose target is not known
-  /// yet.
+  /// Adds an instruction and returns its index. `.match` is a placeholder for a jump whose target is not known yet.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

@@ -4,8 +4,8 @@ public protocol JSONPart {
   var jsonText: String { get }
 }
 
-/// Writes a JSON object on a single line. Keys appear in the order in which they were added. Members whose value is nil
-/// are left out.
+/// Writes a JSON object on a single line. Keys keep the order in which they were added. Members with the value nil are
+/// omitted.
 ///
 /// ```swift
 /// let object: JSONObject = ["name": "李未可", "protocols": ["com.lawaken.iap2"], "signal": Int?.none]

@@ -45,8 +45,7 @@ extension Unicode.Scalar {
   /// Whether the character is a zero-width joiner or non-joiner. Several scripts and many emoji need these characters.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner may follow this character. After a Latin letter, for example, a joiner would only be an invisible
-  /// character.
+  /// Whether a joiner may follow this character. After a Latin letter, for example, a joiner would be invisible.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
       || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark
@@ -77,9 +76,8 @@ public enum Excerpt {
   /// The maximum length of a line in a message.
   public static let longestLine = 1_000
 
-  /// Returns the message with long lines shortened. If a line has more than 1,000 characters, its middle is removed.
-  /// The beginning of a long line states the problem, and the end says how to fix it. The middle usually quotes a long
-  /// text.
+  /// Returns the message with the middle removed from each line that has more than 1,000 characters. The beginning of a
+  /// long line states the problem, and the end says how to fix it. The middle usually quotes a long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -111,8 +109,7 @@ package enum MarkupText {
   }
 }
 
-// Users paste printed commands into shells, so each untrusted path or name in a command must remain a single literal
-// word.
+// Users paste printed commands into shells, so each untrusted path or name in them must remain a single literal word.
 
 extension StringProtocol {
   /// The text as one shell word. The word is quoted only if it contains characters that are special to the shell.

@@ -1,5 +1,4 @@
-/// Finds the existing name that the user probably meant. The result is the nearest name, or nil if no name is similar
-/// enough.
+/// Finds the name that the user probably meant: the nearest name, or nil if no name is similar enough.
 ///
 /// All "unknown ..., did you mean ...?" messages use this type.
 ///
@@ -29,14 +28,12 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// Returns the text to append to an error: `, did you mean 'x'?`, or an empty string if no candidate is similar
-  /// enough.
+  /// Returns the text to append to an error: `, did you mean 'x'?`, or an empty string if no candidate is similar.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
-  /// Returns the text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is similar
-  /// enough.
+  /// Returns the text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is similar.
   public static func hint(for word: String, in names: [String]) -> String {
     let near = nearHint(for: word, in: names)
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"

@@ -104,8 +104,7 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssid = "easim"
     /// The network's passphrase.
     public var passphrase = "easim-wifi"
-    /// The number of the parameter that contains the network's name. The number of the passphrase's parameter is higher
-    /// by one.
+    /// The number of the parameter that contains the network's name. The passphrase's parameter has the next number.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {

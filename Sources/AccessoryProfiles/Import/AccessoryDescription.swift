@@ -24,8 +24,7 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that are currently available. For an accessory that flickers, there are none during its first
-  /// connection.
+  /// The protocols that are currently available. During the first connection of a flicker, there are none.
   public var protocols: [String]
   /// The address of the object in memory, which is meaningful only in the process that printed it.
   public var address: UInt64 = 0
@@ -112,8 +111,7 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Resolves escapes. A backslash that does not begin an escape is kept, because names may contain unescaped
-  /// backslashes.
+  /// Resolves escapes. A backslash that begins no escape is kept, because names may contain unescaped backslashes.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]

@@ -8,8 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. The log of a whole day may be larger, but a description takes up only a few
-  /// lines.
+  /// The maximum number of bytes read. A day's log may be larger, but a description takes up only a few lines.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {

@@ -42,16 +42,14 @@ public struct ProfileLibrary: Sendable {
     if source.isShipped, let known = Self.shipped.withLock({ $0[source.name] }) { return known }
     let tree = try wholeTree(source, chain: [])
     let template = try made(tree, name: source.name)
-    // A profile that extends another profile is not cached, because the other profile may be a user's file, which can
-    // change.
+    // A profile that extends another profile is not cached, because the other may be a user's file, which can change.
     if source.isShipped, tree["extends"] == nil { Self.shipped.withLock { $0[source.name] = template } }
     return template
   }
 
   private static let shipped = Locked<[String: ProfileTemplate]>([:])
 
-  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend other profiles by
-  /// name.
+  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
@@ -147,8 +145,7 @@ public struct ProfileLibrary: Sendable {
 
   private static let longestChain = 32
 
-  /// Returns the JSON tree of a file, merged with the files that it extends. `chain` contains the files that have been
-  /// read so far.
+  /// Returns the JSON tree of a file, merged with the files that it extends. `chain` contains the files read so far.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {

@@ -25,8 +25,7 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
-    // Reserving memory keeps the array from growing. While an array grows, there are briefly two copies of it in
-    // memory.
+    // Reserving memory prevents reallocation, which would briefly keep two copies of the bytes in memory.
     bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {

@@ -15,8 +15,7 @@ public enum Behavior: Equatable, Sendable {
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to the standard input of a program, and sends the bytes that the program writes to its standard
-  /// output.
+  /// Passes the bytes to the standard input of a program, and sends the bytes that it writes to its standard output.
   case exec(Program)
 
   /// The format used in profiles and for `--behavior`.

@@ -66,8 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the profile's
-  /// file.
+  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)

@@ -114,7 +114,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Protocols with native transport count too, because their sessions use the link on cables that have no native
+    // Protocols with native transport count too, because their sessions use the link on cables without native
     // endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]

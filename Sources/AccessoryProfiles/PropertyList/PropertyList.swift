@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A value in a property list, such as an Info.plist, in XML or binary form. Only strings, arrays and dictionaries are
-/// kept.
+/// A value in a property list, such as an Info.plist, in XML or binary form. Keeps only strings, arrays and
+/// dictionaries.
 ///
 /// The size and the nesting of files are limited because files are untrusted. A few hundred kilobytes of nested tags
 /// would overflow the stack. A binary file of a few hundred bytes could expand to gigabytes by referring to one value
@@ -87,8 +87,7 @@ public enum PropertyList: Equatable, Sendable {
   }
 }
 
-/// Reads a binary property list, as used in app bundles. Such a file consists of objects, a table of their offsets, and
-/// a trailer.
+/// Reads a binary property list, as used in app bundles: objects, a table of their offsets, and a trailer.
 struct BinaryPropertyList {
   private struct Damage: Error { let reason: String }
 
@@ -164,8 +163,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Returns the positions of the references in an array or a dictionary. In a dictionary, the keys come before the
-  /// values.
+  /// Returns the positions of the references in an array or a dictionary. In a dictionary, the keys come first.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -222,8 +220,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// Returns a big-endian number. Returns nil if its bytes lie beyond the end or if it is larger than any position in a
-  /// file.
+  /// Returns a big-endian number, or nil if it lies beyond the end or is larger than any position in a file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

@@ -192,8 +192,7 @@ extension [Quirk] {
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session. If one of them does, replies may not match
-  /// their requests.
+  /// Whether one of the quirks loses or changes bytes during a session, so that replies may not match their requests.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {

@@ -8,8 +8,7 @@ public struct MessageParameters {
   private let known: [MessageCatalog.ParameterEntry]
   private let asked: MessageID?
 
-  /// Prepares to convert the parameters of `message`. If `message` is an answer, `asking` is the message being
-  /// answered.
+  /// Prepares to convert the parameters of `message`. If `message` is an answer, it answers the message `asking`.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []

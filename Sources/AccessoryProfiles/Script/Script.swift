@@ -25,8 +25,7 @@ public struct Script: Equatable, Sendable {
   public var wrongChecksum: [Answer] = []
   /// Timers, which send data without waiting for a request.
   public var timers: [Timer] = []
-  /// The states that the accessory can be in. The first state is the initial state. All scripts of an accessory share
-  /// the states.
+  /// The states of the accessory, which all of its scripts share. The first state is the initial state.
   public var states: [String] = []
   /// How many bytes are read per second, or nil if there is no limit.
   public var bytesPerSecond: Int?

@@ -97,8 +97,7 @@ extension Script {
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs. If the list is empty, the timer runs in all states.
     public var states: [String] = []
-    /// The delay before the timer fires for the first time, measured from when the session is opened or the state is
-    /// entered.
+    /// The delay before the timer first fires, measured from when the session is opened or the state is entered.
     public var after: Duration?
     /// The interval at which the timer fires again, or nil if it fires only once.
     public var every: Duration?

@@ -29,8 +29,8 @@ public struct ExecBehavior: AccessoryBehavior {
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// Creates a behavior that runs a program. The program is given as a path, or as a name to look up in the profile's
-  /// folder and in PATH.
+  /// Creates a behavior that runs a program. A name, as opposed to a path, is looked up in the profile's folder and in
+  /// PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {

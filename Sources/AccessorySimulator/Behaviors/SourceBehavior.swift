@@ -186,8 +186,7 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. If the pattern is an empty string, which profiles do not allow, the bytes are
-  /// zeros.
+  /// Appends the next `count` bytes. If the pattern is empty, which profiles do not allow, the bytes are zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

@@ -14,8 +14,7 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory is waiting or busy, it ignores requests in other sessions. Unplugging the accessory makes it
-/// free again.
+/// While the accessory is waiting or busy, it ignores requests in other sessions. Unplugging resets the accessory.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -122,8 +121,7 @@ struct TransactionCounter {
 
 /// Applies the quirk `obeys-first-settings-only` in one session.
 ///
-/// A command is held back until it matches the whole prefix or differs from it. Then the command is either passed on or
-/// ignored.
+/// Each command is held back until it matches the whole prefix or differs from it, and is then ignored or passed on.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])

@@ -99,8 +99,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Counts a session that the device opens. Returns the reason why the accessory will not answer the session, or nil
-  /// if it will.
+  /// Counts a session that the device opens. Returns why the accessory will not answer it, or nil if it will.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {

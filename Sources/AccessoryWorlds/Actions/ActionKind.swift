@@ -126,8 +126,7 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// Creates a row for an action that has these keys. `make` receives the name of the accessory or app, and the values
-  /// of the keys.
+  /// Creates a row for an action that has these keys. `make` receives the subject's name and the values of the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction

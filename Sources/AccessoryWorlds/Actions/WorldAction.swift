@@ -24,8 +24,7 @@ public enum WorldAction: Equatable, Sendable {
   /// The app on the device that an action affects.
   public enum Role: Equatable, Sendable {
     case tested
-    /// Another SDK that runs in the process of the app under test. The system considers such an SDK part of the app
-    /// under test.
+    /// Another SDK in the process of the app under test. The system considers the SDK part of that app.
     case sdk
     /// Another app, which does not run until it is launched.
     case other

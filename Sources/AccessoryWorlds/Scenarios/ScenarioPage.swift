@@ -1,8 +1,7 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A Markdown page about the scenario. The page describes what happened, how to play the scenario, and how an app
-  /// survives it.
+  /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives it.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
@@ -37,8 +36,7 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// Returns a Markdown page that describes what happened, how to play the scenario, how an app survives it, and which
-  /// client fails.
+  /// Returns a Markdown page: what happened, how to play the scenario, how an app survives it, and which client fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -71,8 +69,7 @@ enum TextWrap {
 
 /// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The descriptions by number. A test checks that these numbers are exactly the ones that shipped scenarios
-  /// reproduce.
+  /// The descriptions by number. A test compares the numbers with those that shipped scenarios reproduce.
   static let words: [String: String] = [
     // F: variants of the flicker
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",

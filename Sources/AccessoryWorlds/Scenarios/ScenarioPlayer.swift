@@ -21,8 +21,7 @@ public final class ScenarioPlayer {
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Disconnects the device from the cable of an accessory in another process. If the accessories are in this process,
-  /// this is nil.
+  /// Disconnects the device from an accessory in another process, or nil if the accessories are in this process.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -104,8 +103,7 @@ public final class ScenarioPlayer {
 /// Plays the steps of a scenario when they are due.
 ///
 /// If two processes play one side each, neither process knows when the other one started. Each process therefore pauses
-/// its clock at the first plug-in until the other end of the cable exists. From then on, the clocks of both processes
-/// agree.
+/// its clock at the first plug-in until the other end of the cable exists. From then on, both clocks agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -182,8 +180,7 @@ extension Scenario {
   }
 }
 
-/// A scenario's result. A scenario passes if the app's events are as expected and the app has a working session at the
-/// end.
+/// A scenario's result. A scenario passes if the app's events are as expected and it has a working session at the end.
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether the scenario passed.
   public let passed: Bool
@@ -199,7 +196,6 @@ public struct ScenarioVerdict: Equatable, Sendable {
 }
 
 extension ScenarioPlayer {
-  /// The verdict on the app in its current state. Read the verdict before you call ``tearDown()``, which ends the
-  /// sessions.
+  /// The verdict on the app in its current state. Read the verdict before ``tearDown()``, which ends the sessions.
   public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }

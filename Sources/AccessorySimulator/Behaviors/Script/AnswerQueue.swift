@@ -3,8 +3,8 @@ import AccessoryProfiles
 
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
-  /// Performs an action other than sending bytes in the script's own session. The case is indirect because actions are
-  /// large and rare.
+  /// Performs an action other than sending bytes in the script's own session. Indirect because actions are large and
+  /// rare.
   indirect case act(ScriptAction)
 }
 

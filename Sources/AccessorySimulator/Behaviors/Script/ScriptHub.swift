@@ -89,8 +89,7 @@ struct ScriptMemory {
   }
 }
 
-/// Writes a script's reports to the timeline, up to a maximum number for each kind. Any further reports are only
-/// counted.
+/// Writes a script's reports to the timeline. If there are many reports of one kind, the rest are only counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

@@ -3,8 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Each of these apps makes one mistake that has been seen in the field. Each scenario names the client that fails in
-// it.
+// Each of these apps makes one mistake that was seen in the field. Each scenario names the client that fails in it.
 
 /// A client that opens a session when an accessory with the client's protocol connects, unless a session is already
 /// open. When the connection of the session's accessory ends, the client closes the session. The client reacts only to

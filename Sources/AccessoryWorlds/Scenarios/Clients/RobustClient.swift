@@ -5,14 +5,13 @@ import AccessorySessions
 /// An app that survives every shipped scenario by following Apple's documentation:
 ///
 /// - it registers for notifications itself, even when other objects in its process have;
-/// - it reads the list of accessories at launch and on entering the foreground, because some connections are not
+/// - it reads the list of accessories at launch and on entering the foreground, because not all connections are
 ///   announced;
 /// - it opens a session only with an accessory whose current publication lists the client's protocol;
 /// - it identifies connections by connection ID, never by name or serial number;
 /// - when an accessory disconnects, it ends only that connection's session and then looks for other accessories;
 /// - it distinguishes the end of a session from the end of a connection;
-/// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
-///   connects;
+/// - when a session cannot be opened, it tries again after growing delays, and starts over when an accessory connects;
 /// - it waits a moment before it sends, and discards bytes left over from an earlier session;
 /// - it writes in small amounts, and never more than the session accepts;
 /// - it numbers its requests, so that a late reply is not mistaken for the reply to the current request;

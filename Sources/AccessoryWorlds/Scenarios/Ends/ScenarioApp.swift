@@ -33,8 +33,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates the other app. The other app is not running at first. The other app opens a session only if a step tells
-  /// it to.
+  /// Creates the other app, which is not running at first and opens a session only if a step tells it to.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -218,7 +217,7 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. For the system, the app and the SDK are a single app with shared registrations and
+/// Another SDK in the app's process. For the system, the app and the SDK are one app with shared registrations and
 /// sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
