@@ -93,8 +93,8 @@ public struct Sighting {
   public var accessories: [FoundAccessory]
   /// Sentences that describe what could not be read.
   public var problems: [String]
-  /// Whether the accessories are only remembered from earlier connections. If so, only a new connection shows which of
-  /// them are present. See ``RollCall``.
+  /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which of the
+  /// remembered accessories are present. See ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.

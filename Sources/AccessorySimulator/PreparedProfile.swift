@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import IAP2
 
-/// A profile that has been encoded for the wire. This avoids encoding the profile again for each attachment.
+/// A profile that is encoded for the wire only once, rather than for each attachment.
 ///
 /// If several accessories are created in a row from the same profile, they share the encoding, even across threads.
 final class PreparedProfile: Sendable {

@@ -59,7 +59,7 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of the accessory's events. It describes the accessory as it currently presents itself.
+  /// The subject of the accessory's events. The subject describes the accessory as it currently presents itself.
   private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in yet. `report` is called on the loop for each event of the accessory.

@@ -169,8 +169,8 @@ extension Fault {
     }
   }
 
-  /// Accepts the bytes of one direction but does not deliver them. The other direction still works. Only a timeout can
-  /// detect this fault.
+  /// Accepts the bytes of one direction but does not deliver them, while the other direction still works. Only a
+  /// timeout can detect this fault.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
     public init() {}

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 /// The settings of a simulated Apple device. The profile determines what the device tells accessories about itself and
-/// how it answers them. It also contains the user's own message rules.
+/// how it answers them. The profile also contains the user's own message rules.
 ///
 /// The device sends a built-in answer only if the accessory declares that it can receive the message. See
 /// ``messageRules``.

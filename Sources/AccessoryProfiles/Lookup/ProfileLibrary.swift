@@ -31,7 +31,7 @@ public struct ProfileLibrary: Sendable {
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// Returns the profile that a reference names. This is the first instance of the profile's template.
+  /// Returns the profile that a reference names. The result is the first instance of the profile's template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }

@@ -14,7 +14,7 @@ public enum PropertyList: Equatable, Sendable {
   case text(String)
   case array([PropertyList])
   case dictionary([String: PropertyList])
-  /// A value of any other kind. It is represented by the name of the kind with an article, such as "a number".
+  /// A value of any other kind. The value is represented by the name of its kind with an article, such as "a number".
   case other(String)
 
   /// The maximum size of a file that is read.

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. These quirks keep their state from one session to the next. Some of them
-// also keep it while the accessory is unplugged.
+// Quirks that affect how long sessions last. These quirks keep their state from one session to the next. Some of these
+// quirks also keep their state while the accessory is unplugged.
 
 extension Format<UInt64> {
   /// The format of the random seed of a quirk. If the seed is 0, it is derived from the seed of the run.
