@@ -3,7 +3,7 @@ import LinuxIO
 
 /// What a medium reveals about an accessory before a connection is made.
 ///
-/// The medium's information is only a hint; the iAP2 identification is authoritative.
+/// The medium's information is only a hint. The iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
   /// A key that is unique to one attachment of an accessory.
   public var key: String

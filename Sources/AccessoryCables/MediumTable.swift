@@ -6,7 +6,7 @@ import LinuxIO
 // These functions are declared by hand, like those in LinuxIO/LinuxCalls.swift.
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// The media that a program can use, by the kinds of addresses that they cover.
+/// The media that a program can use, keyed by the kinds of addresses that they cover.
 ///
 /// ```swift
 /// let media = MediumTable.linked

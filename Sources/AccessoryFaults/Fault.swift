@@ -67,7 +67,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var acts: Directions
   /// How long after the start of the channel the fault begins.
   public var after = Duration.zero
-  /// How long the fault lasts. Zero means that it lasts as long as the channel.
+  /// How long the fault lasts. Zero means that the fault lasts as long as the channel.
   public var lasting = Duration.zero
 
   /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in the default

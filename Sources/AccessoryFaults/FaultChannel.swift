@@ -149,7 +149,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state, ending != nil { advanceSoon() }
   }
 
-  /// Resumes receiving in a later turn.
+  /// Resumes receiving in a later turn of the loop.
   public func resumeReading() {
     guard isPaused else { return }
     isPaused = false

@@ -281,7 +281,7 @@ final class OwnerWatch {
 /// The last known card of each recent accessory. Used when an accessory reappears too briefly for its card to be read.
 ///
 /// To limit memory, the cards are kept in two halves. When the newer half is full, it replaces the older half.
-/// Together, the halves hold the cards of at least the last `room` accessories, and of at most twice as many.
+/// Together, the halves hold the cards of at least the last `room` accessories, up to twice as many.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]

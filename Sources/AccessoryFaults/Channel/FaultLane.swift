@@ -8,8 +8,8 @@ import AccessoryFormats
 /// ```
 ///
 /// A chunk that no fault changes passes through the lane without being copied. If a fault or the sink accepts only part
-/// of a chunk, the preceding fault keeps the rest and accepts nothing until the rest is accepted. In this way,
-/// back-pressure reaches the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
+/// of a chunk, the preceding fault keeps the remaining bytes and accepts nothing more until they are accepted. In this
+/// way, back-pressure reaches the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
 final class FaultLane {
   let direction: Fault.Direction
   // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. No outside

@@ -21,8 +21,8 @@ final class FaultSlot {
 
   let fault: Fault
   // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. A stage
-  // receives the step as an argument and calls no other code. The lane moves the output out of the step before it
-  // passes the output on.
+  // receives the step as an argument and does not call any other code. The lane moves the output out of the step before
+  // it passes the output on.
   @exclusivity(unchecked) var step: FaultStep
   @exclusivity(unchecked) private var stage: any FaultStage
   @exclusivity(unchecked) private var window = Window.closed

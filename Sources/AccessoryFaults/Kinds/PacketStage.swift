@@ -5,7 +5,7 @@ import IAP2
 protocol PacketFault {
   var packets: StruckPackets { get }
 
-  /// The number of bytes in packets that the fault holds back and will still pass on.
+  /// The number of bytes in the packets that the fault is holding and will still pass on.
   var held: Int { get }
 
   /// Whether the fault must see every packet, even if the packet is not affected.

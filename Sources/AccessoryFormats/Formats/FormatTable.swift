@@ -12,8 +12,8 @@ extension RecordShape {
   }
 
   /// Returns a table for this object, followed by a table for each nested object. Each nested object's table has a
-  /// heading with the object's name. `elsewhere` maps the names of objects that other documents explain to links to
-  /// those documents.
+  /// heading with the object's name. `elsewhere` contains links to other documents, keyed by the names of the objects
+  /// that they explain.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)

@@ -58,7 +58,7 @@ extension RecordShape {
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// Creates an empty set of schemas. `documents` contains the objects that other documents describe, by name.
+  /// Creates an empty set of schemas. `documents` maps names to the objects that other documents describe.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -67,7 +67,7 @@ public struct SharedSchemas {
   /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The definitions that the schemas created so far refer to, by name.
+  /// The definitions to which the schemas created so far refer, keyed by name.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -79,7 +79,7 @@ private struct SchemaDefinitions {
   var place = "#/$defs/"
   /// Whether objects may have keys that the schema does not name, such as keys that a later version adds.
   var isOpen = false
-  /// The shapes that ``Shape/document(_:)`` refers to, by name.
+  /// The shapes to which ``Shape/document(_:)`` refers, keyed by name.
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 

@@ -25,7 +25,7 @@ public struct BytePattern: Equatable, Sendable {
   public let text: String
   /// The number of capture groups.
   public let groupCount: Int
-  /// The numbers of the named groups, by name.
+  /// The numbers of the named groups, keyed by name.
   public let names: [String: Int]
   let program: [PatternInstruction]
 

@@ -134,7 +134,7 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags. Returns true if the flags apply to the rest of the enclosing group rather than to their own group.
+  /// Reads flags. Returns true if the flags apply to the rest of the enclosing group rather than to a new group.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)

@@ -36,7 +36,7 @@ public enum DurationText {
   }
 
   /// Writes a duration so that ``parse(_:)`` restores it exactly. The unit is hours or minutes if this gives a whole
-  /// number. Otherwise, it is seconds, milliseconds or microseconds, with as many decimals as needed.
+  /// number. Otherwise, the unit is seconds, milliseconds or microseconds, with as many decimals as needed.
   public static func format(_ duration: Duration) -> String {
     let total = duration.wholeNanoseconds
     if total == 0 { return "0ms" }

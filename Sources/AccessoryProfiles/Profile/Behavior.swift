@@ -41,8 +41,8 @@ public enum Behavior: Equatable, Sendable {
   /// The name of the behavior in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
-  /// Parses `exec:` and a shell command. If the text names a behavior that needs more than a name and parameters, the
-  /// error says what to write instead.
+  /// Parses `exec:` followed by a shell command. If the text names a behavior that needs more than a name and
+  /// parameters, the error says what to write instead.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
     if text.hasPrefix("exec:") {

@@ -10,15 +10,16 @@ import Synchronization
 ///
 /// - Back-pressure applies in both directions: bytes stay in the session while the program does not read, and output
 /// stays in the pipe while the session has no room.
-/// - When the program ends, the session is closed as soon as it has accepted all output; the reason gives the exit
+/// - When the program ends, the session is closed as soon as it has accepted all output. The reason gives the exit
 ///   status.
 /// - When the session ends, the program receives the remaining bytes and then EOF. The program then has two grace
-///   periods to exit; see ``LinuxIO/ChildProcess/terminate(grace:)``.
+///   periods to exit (see ``LinuxIO/ChildProcess/terminate(grace:)``).
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a few common variables, and those that the profile
 /// names.
 /// - The program is looked up in the folder of the file that names it, and runs in that folder.
 /// - A session that would exceed the maximum number of running programs is closed.
-/// - A program named in a file that other users can write does not run, unless ``Profile/allowPrograms()`` was called.
+/// - If other users can write to the file that names a program, the program does not run unless
+///   ``Profile/allowPrograms()`` was called.
 ///
 /// Programs need real time. On a loop without file descriptors, the session is therefore closed with a warning.
 public struct ExecBehavior: AccessoryBehavior {

@@ -84,9 +84,9 @@ public struct SourceBehavior: AccessoryBehavior {
 ///
 /// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
 /// - If a timer is late, the missed chunks of up to a tenth of a second or one interval, whichever is longer, are sent
-/// immediately; any others are skipped.
-/// - Back-pressure skips chunks, too: if the session has no room, the current chunk is sent as soon as there is room,
-/// and the schedule restarts one interval later, so that at most one chunk follows immediately.
+/// immediately. Any others are skipped.
+/// - Back-pressure skips chunks, too. If the session has no room, the current chunk is sent as soon as there is room,
+/// and the schedule restarts one interval later, so no more than one chunk follows immediately.
 ///
 /// The pacer is `paced` while it is on schedule, `held` while the session has accepted only part of a chunk, and
 /// `finished` once the total has been sent.

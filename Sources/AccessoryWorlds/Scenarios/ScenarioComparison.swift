@@ -43,7 +43,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   /// The first difference, or nil if everything was as expected.
   public let difference: Difference?
 
-  /// Compares the events that the app saw with those that the scenario expects, one by one.
+  /// Compares, one by one, the events that the app saw with the events that the scenario expects.
   ///
   /// - Parameters:
   ///   - beginning: the time at which the scenario began.

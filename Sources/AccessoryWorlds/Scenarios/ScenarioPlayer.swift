@@ -42,7 +42,7 @@ public final class ScenarioPlayer {
     do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
   }
 
-  /// Creates a player without starting it. The scenario's settings for the device and the cable replace those in
+  /// Creates a player without starting it. The scenario's settings for the device and the cable override those in
   /// `settings`. Faults in `settings` come before the scenario's faults.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop

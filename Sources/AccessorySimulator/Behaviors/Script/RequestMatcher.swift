@@ -170,8 +170,8 @@ extension Script.Frame {
 /// the rest of a frame whose length is known. In the state `skipping`, the scanner drops a frame that is too long to
 /// keep.
 ///
-/// Invariant: the scanner holds fewer bytes than the `longest` frame has, and never a complete frame. The scanner never
-/// reserves memory based on a length that it received.
+/// Invariant: the scanner never holds a complete frame, and always fewer bytes than the frame's `longest`. The scanner
+/// never reserves memory based on a length that it received.
 struct FrameScanner {
   private enum State {
     case seeking

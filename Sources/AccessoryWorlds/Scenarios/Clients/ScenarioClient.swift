@@ -94,7 +94,7 @@ public class ScenarioClient: AppHandler {
   /// How many bytes may be sent before their echo arrives.
   var window: Int { .max }
 
-  /// How long the client discards the bytes that arrive in a new session before it sends its own.
+  /// How long the client discards incoming bytes at the start of a session before it sends any.
   var quietTime: Duration { .zero }
 
   func begin(_ exchange: Exchange, on session: Session) {
@@ -209,7 +209,7 @@ public class ScenarioClient: AppHandler {
   }
 }
 
-/// The example clients, by name.
+/// The example clients, keyed by name.
 public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
