@@ -3,9 +3,9 @@ import Glibc
 
 /// A kernel module that easim needs, and how to load it.
 package struct KernelModule: Sendable {
-  /// The module's name for modprobe.
+  /// The name of the module, as modprobe expects it.
   package let name: String
-  /// The kernel setting that builds the module, such as "CONFIGFS_FS".
+  /// The kernel config option that enables the module, such as "CONFIGFS_FS".
   package let setting: String
 
   /// The module that provides the file system in which gadgets are created.
@@ -13,14 +13,14 @@ package struct KernelModule: Sendable {
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
   /// The module that provides files for a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
-  /// The module that provides a device port connected to a host port on the same machine.
+  /// The module that provides a device port and connects it to a host port on the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
   /// The module that implements the host's side of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
-  /// The driver for USB Bluetooth adapters.
+  /// The module that drives USB Bluetooth adapters.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module or, if the kernel lacks the module, advice on what to do instead.
+  /// The command that loads the module. If the kernel lacks the module, this is advice on what to do instead.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {

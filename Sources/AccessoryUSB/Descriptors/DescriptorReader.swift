@@ -25,8 +25,9 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
 }
 
 extension USBDescriptors {
-  /// Parses untrusted descriptors: checks each length against the available bytes, and throws an error with the offset
-  /// of the first wrong length. Skips unknown descriptors. Ignores count fields, and counts the descriptors instead.
+  /// Parses untrusted descriptors. Checks each length against the available bytes, and throws an error that gives the
+  /// offset of the first wrong length. Skips unknown descriptors. Ignores the descriptors' count fields and counts the
+  /// descriptors instead.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)
@@ -53,7 +54,7 @@ extension USBDescriptors {
 }
 
 extension USBDescriptors.Configuration {
-  /// Parses one configuration with all its descriptors, and returns the offset of the next one in `end`.
+  /// Parses one configuration with all its descriptors, and stores the offset of the next configuration in `end`.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
       throw DescriptorError(start, "expected a configuration descriptor here")

@@ -1,6 +1,7 @@
 /// The USB descriptors of a simulated accessory, for USB/IP and for FunctionFS.
 ///
-/// The default numbers, 1209:0001, are reserved by pid.codes for private testing, and must not be used in products.
+/// The default vendor and product IDs, 1209:0001, are reserved by pid.codes for private testing and must not be used in
+/// products.
 public struct USBAccessoryShape: Equatable, Sendable {
   /// The vendor ID, idVendor.
   public var vendor: UInt16 = 0x1209
@@ -27,22 +28,23 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The string index of the first native transport's interface name; the names of the other interfaces follow.
+    /// The string index of the first native transport's interface name. The names of the other interfaces have the
+    /// indices that follow.
     static let native: UInt8 = 5
   }
 
-  /// USB allows 15 endpoint numbers, and iAP2 uses two of them.
+  /// USB allows 15 endpoint numbers, of which iAP2 uses two.
   static let mostNativeProtocols = 13
 
-  /// Creates a shape with the default numbers.
+  /// Creates a shape with the default vendor and product IDs.
   public init(manufacturer: String, name: String, serial: String) {
     self.manufacturer = manufacturer
     self.name = name
     self.serial = serial
   }
 
-  /// Returns every alternate setting of every interface at a given speed: iAP2 first, then each native transport. A
-  /// native transport has no endpoints in alternate setting 0, and a bulk pair in setting 1.
+  /// Returns every alternate setting of every interface at the given speed: iAP2 first, then each native transport. A
+  /// native transport has no endpoints in alternate setting 0 and a pair of bulk endpoints in setting 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -64,7 +66,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// Returns the protocol of a native transport's interface; nil for the iAP2 interface.
+  /// Returns the protocol of a native transport's interface, or nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
@@ -75,20 +77,20 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The only configuration, which is self-powered, including all of its descriptors.
+  /// The only configuration with all its descriptors. It is self-powered.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// The device qualifier, which describes the device at its other speed; a full-speed device has none.
+  /// The device qualifier, which describes the device at the other speed it supports. A full-speed device has none.
   var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
 
   func stringDescriptor(_ index: UInt8) -> [UInt8]? {
-    // The only language is English (United States).
+    // The device's only language is English (United States).
     index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
   }
 
@@ -107,7 +109,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
-  /// Encodes a string descriptor. The length is one byte, so the text is cut to 126 UTF-16 code units, without
+  /// Encodes a string descriptor. The length field is one byte, so the text is cut to 126 UTF-16 code units, without
   /// splitting a surrogate pair.
   private static func string(_ text: String) -> [UInt8] {
     var units: [UInt16] = []
@@ -131,7 +133,7 @@ extension USBInterface {
   }
 }
 
-// Numbers are little-endian on USB, and big-endian in USB/IP.
+// USB uses little-endian numbers, whereas USB/IP uses big-endian numbers.
 
 extension FixedWidthInteger {
   var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }

@@ -23,7 +23,7 @@ struct USBInterface: Equatable, Sendable {
 
     /// The interface that carries the iAP2 link.
     static let iAP = Kind(0xFF, 0xF0, 0x00)
-    /// A native transport: alternate setting 0 has no endpoints, and setting 1 has a bulk pair.
+    /// A native transport. Alternate setting 0 has no endpoints, and setting 1 has a pair of bulk endpoints.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
     /// The interface's class, subclass and protocol, such as "FF/F0/00".
@@ -55,8 +55,8 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, and the settings needed to use the pair. On a native transport, selecting the
-/// pair's alternate setting begins a session, and selecting setting 0 ends the session.
+/// An interface's pair of bulk endpoints, with the settings needed to use the pair. On a native transport, selecting
+/// the pair's alternate setting begins a session, and selecting setting 0 ends it.
 struct BulkPair: Equatable {
   var number: UInt8
   /// The alternate setting in which the endpoints exist.
@@ -70,9 +70,9 @@ struct BulkPair: Equatable {
 }
 
 struct USBEndpoint: Equatable, Sendable {
-  /// The endpoint's number and direction; bit 7 is set if the host reads.
+  /// The endpoint's number and direction. Bit 7 is set if the host reads from the endpoint.
   var address: UInt8
-  /// The transfer type, in the two lowest bits: 2 is bulk.
+  /// The transfer type, in the two lowest bits. The value 2 means bulk.
   var attributes: UInt8 = 2
   var packetSize: UInt16
 
@@ -80,7 +80,7 @@ struct USBEndpoint: Equatable, Sendable {
   var isBulk: Bool { attributes & 3 == 2 }
 }
 
-/// The USB speeds that accessories use.
+/// The USB speeds at which accessories connect.
 public enum USBSpeed: Equatable, Sendable {
   /// 12 Mbit/s, with bulk packets of 64 bytes.
   case full
@@ -92,7 +92,7 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device resembles an accessory but lacks something, as described by the sentence fragment.
+  /// The device resembles an accessory but lacks something. The associated text, a sentence fragment, says what.
   case nearMiss(String)
   case unrelated
 }
@@ -101,14 +101,15 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// The usable native transports: for each interface, the first alternate setting that has a bulk pair.
+  /// The usable native transports. For each interface, this is the first alternate setting that has a pair of bulk
+  /// endpoints.
   var natives: [BulkPair] = []
 }
 
 extension USBDescriptors {
   /// Finds an interface that carries iAP2.
   ///
-  /// - Parameter active: the current configuration, which is preferred because selecting another one would take
+  /// - Parameter active: the current configuration, which is preferred because switching to another one would take
   ///   interfaces away from other programs.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }

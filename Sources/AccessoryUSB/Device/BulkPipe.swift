@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
-  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were sent; the
-  /// pipe keeps the others.
+  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were sent. The
+  /// pipe keeps the rest.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   func pipeHasBytes(_ pipe: BulkPipe)
   func pipeTakesBytes(_ pipe: BulkPipe)
@@ -12,9 +12,9 @@ protocol BulkCarrier: AnyObject {
 
 /// The accessory's side of a pair of bulk endpoints, as a channel for the session layer.
 ///
-/// Each `send` queues one transfer until the host reads it. Bytes from the host are delivered as they arrive. While the
-/// accessory has paused reading, the carrier leaves the host's transfer pending, which is how a USB device slows down a
-/// host.
+/// Each `send` queues one transfer, which stays queued until the host reads it. Bytes from the host are delivered as
+/// they arrive. While the accessory has paused reading, the carrier leaves the host's transfer pending, which is how
+/// USB devices slow down a host.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -27,15 +27,15 @@ final class BulkPipe: Channel {
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Exclusivity checking is off, because a pipe belongs to one loop and calls no other code while its state changes.
-  // The carrier is retained until the channel ends, because a weak reference would slow down every retain and release
-  // of the carrier.
+  // Exclusivity checking is off because a pipe belongs to one loop and calls no other code while its state changes. The
+  // carrier is retained until the channel ends. A weak reference would slow down every retain and release of the
+  // carrier.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
   @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
-  /// How many of the first transfer's bytes have been sent.
+  /// How many bytes of the first transfer have been sent.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
 
@@ -105,7 +105,7 @@ final class BulkPipe: Channel {
 
   var hasBytes: Bool { waitingCount > 0 }
 
-  /// Whether the transfer whose bytes ``take(_:)`` last returned is incomplete.
+  /// Whether the most recent call of ``take(_:)`` returned only part of a transfer.
   var isInsideTransfer: Bool { gone > 0 }
 
   /// Delivers bytes from the host. Call this only while ``takesBytes`` is true.
@@ -114,8 +114,8 @@ final class BulkPipe: Channel {
     handler.channel(self, received: bytes)
   }
 
-  /// Returns the next transfer for the host, at most `limit` bytes; nil if there is none. A longer transfer is returned
-  /// in pieces.
+  /// Returns the next transfer for the host, up to `limit` bytes, or nil if there is none. A transfer longer than
+  /// `limit` is returned in pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
     let transfer = waiting[0]
@@ -131,7 +131,7 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies an accessory that is waiting for room to send. Do not call this method from within the accessory's
+  /// Notifies an accessory that is waiting for space to send. Do not call this method from within the accessory's
   /// `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }

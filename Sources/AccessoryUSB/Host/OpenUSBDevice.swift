@@ -4,8 +4,9 @@ import Glibc
 
 /// An open device with a claimed iAP2 interface and its own libusb context.
 ///
-/// The device is opened and released on the thread of its ``BlockingUSBCalls``, and used on a loop in between. Both use
-/// the device at the same time only while halts are cleared or native transports are claimed.
+/// The device is opened and released on the thread of its ``BlockingUSBCalls``, and used on a loop in the meantime. The
+/// thread and the loop use the device at the same time only while halts are being cleared or native transports are
+/// being claimed.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -14,14 +15,14 @@ final class OpenUSBDevice: @unchecked Sendable {
   private(set) var staleCount = 0
   /// Bytes of the new session that have already been read.
   private(set) var early: [UInt8] = []
-  /// The readable protocol names of native transports, by interface.
+  /// The protocol names that could be read for native transports, by interface.
   private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
   private let node: String
 
-  /// The silence, in milliseconds, that separates stale bytes from those of a new session.
+  /// Bytes that arrive after a silence of this many milliseconds belong to the new session; earlier bytes are stale.
   private static let silence: UInt32 = 10
-  /// The maximum number of reads of stale bytes, so that even an accessory that never stops sending can be used.
+  /// The maximum number of reads of stale bytes. The limit keeps an accessory usable even if it never stops sending.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. This call blocks.
@@ -69,7 +70,8 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// Returns the native transport with a protocol's name, or the only native transport if its name is unreadable.
+  /// Returns the native transport with the given protocol name, or the only native transport if its name could not be
+  /// read.
   func native(of protocolName: String) -> BulkPair? {
     interfaces.natives.first { nativeNames[$0.number] == protocolName }
       ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
@@ -80,7 +82,8 @@ final class OpenUSBDevice: @unchecked Sendable {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
-      // Setting 0 is selected even if it is active, which discards an earlier session's bytes from the endpoints.
+      // Setting 0 is selected even if it is already active, because this discards an earlier session's bytes from the
+      // endpoints.
       try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
       try check(
         libusb_set_interface_alt_setting(handle, number, Int32(native.alternate)),
@@ -91,7 +94,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases the transport. This call blocks. Errors are ignored, because a
+  /// Ends a session on a native transport, and releases the transport. This call blocks. Errors are ignored because a
   /// session has already ended if its device is gone.
   func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
@@ -104,10 +107,10 @@ final class OpenUSBDevice: @unchecked Sendable {
     if let active = accessory.activeConfiguration, active != interfaces.configuration {
       try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
     }
-    // Detaches the kernel driver now, and attaches it again when the interface is released.
+    // Detaches the kernel driver now, so that it is reattached when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
-    // Selecting the alternate setting, even if there is only one, tells the device that a new program has started, and
+    // Even if there is only one alternate setting, selecting it tells the device that a new program has started, and
     // resets the endpoints. A device with a single setting may reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
@@ -117,11 +120,11 @@ final class OpenUSBDevice: @unchecked Sendable {
     if code != 0 { throw USBHostError(code, at: call, node: node) }
   }
 
-  /// The detection sequence, which an accessory sends once a second until it is answered.
+  /// The detection sequence, which an accessory sends once a second until it receives an answer.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. A
-  /// detection sequence at the end is kept, because the accessory sent it when the device was opened.
+  /// Reads and drops the bytes that an earlier session left in the accessory's endpoint, until no more arrive. A
+  /// detection sequence at the end is kept because the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -138,14 +141,14 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or fails, the next call on the device reports the problem.
+      // If the device is gone or has failed, the next call on it reports the problem.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
-  /// Releases the device. This call blocks, and must be the last one.
+  /// Releases the device. This call blocks. The device must not be used afterwards.
   func giveBack() {
-    // Without this call, the device would not learn that this program has ended until another program opens the device.
+    // Without this call, the device would not learn that this program has ended until another program opened it.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)
@@ -159,10 +162,9 @@ final class OpenUSBDevice: @unchecked Sendable {
 public final class USBOpening {
   private var completion: ((Result<USBCable, USBHostError>) -> Void)?
 
-  /// Opens an accessory on a separate thread, and reports the result on the loop.
+  /// Opens an accessory on a separate thread and reports the result on the loop.
   ///
-  /// - Parameter completion: called once, in a later turn, with the cable, which has not been started, or with the
-  ///   error.
+  /// - Parameter completion: called once, in a later turn, with the cable or the error. The cable has not been started.
   @discardableResult
   public init(
     _ accessory: USBAccessory, on loop: any PollingLoop,
@@ -179,7 +181,7 @@ public final class USBOpening {
     }
   }
 
-  /// Cancels the attempt. The completion is then not called.
+  /// Cancels the attempt. `completion` is then not called.
   public func cancel() {
     completion = nil
   }

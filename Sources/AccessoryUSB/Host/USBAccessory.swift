@@ -5,12 +5,12 @@ import Glibc
 
 /// A USB device that is or resembles an accessory, with the information available before the device is opened.
 public struct USBAccessory: Equatable, Sendable {
-  /// The device's directory in sysfs, named after the port.
+  /// The device's directory in sysfs, whose name is the port.
   public var path: String
-  /// The port as written in addresses, such as `1-2.4`.
+  /// The port in the form used in addresses, such as `1-2.4`.
   public var port: String
   var bus: Int
-  /// The kernel's number for the device, which changes each time the device is plugged in.
+  /// The kernel's number for the device. It changes each time the device is plugged in.
   var number: Int
   /// The path of the device file.
   package var node: String
@@ -24,7 +24,7 @@ public struct USBAccessory: Equatable, Sendable {
   var interface: Result<IAPInterfaces, USBHostError>
   /// The configuration that was selected when the device was examined.
   public var activeConfiguration: UInt8?
-  /// The reason why the device cannot be used now, although it is an accessory.
+  /// The reason why the device, although it is an accessory, cannot be used now.
   package var obstacle: USBHostError?
 
   package var address: Address {
@@ -33,7 +33,7 @@ public struct USBAccessory: Equatable, Sendable {
     return .usb(.port(bus: parts.first.flatMap { Int($0) } ?? bus, path: steps))
   }
 
-  /// The reason why the device cannot be used as an accessory; nil if it can.
+  /// The reason why the device cannot be used as an accessory, or nil if it can.
   public var trouble: USBHostError? {
     if case .failure(let reason) = interface { return reason }
     return obstacle
@@ -60,7 +60,7 @@ public struct USBAccessory: Equatable, Sendable {
 }
 
 enum USBEnumeration {
-  /// The maximum number of descriptor bytes to read; a longer file is invalid.
+  /// The maximum number of descriptor bytes to read. A longer file is invalid.
   private static let longestDescriptors = 256 * 1024
 
   static func scan(_ udev: OpaquePointer) -> [USBAccessory] {
@@ -81,7 +81,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Looks up the current device at a path in sysfs, because a monitor's event may be outdated. This call blocks.
+  /// Looks up the device that is now at a path in sysfs. A monitor's event may be outdated. This call blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -90,13 +90,13 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// Returns the device if it is an accessory or resembles one; nil for other devices and for devices that are being
-  /// removed.
+  /// Returns the device if it is an accessory or resembles one. Returns nil for other devices and for devices that are
+  /// being removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
-    // A number in sysfs may be surrounded by spaces and followed by a line break.
+    // A number in sysfs may have spaces around it and a line break after it.
     func digits(_ name: String) -> String? { attribute(name).map(OptionText.trimmed) }
     guard
       let path = udev_device_get_syspath(device).map({ String(cString: $0) }),
@@ -133,7 +133,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // The kernel names `usbfs` as the driver of an interface that a program has claimed.
+    // If a program has claimed an interface, the kernel gives `usbfs` as the interface's driver.
     return driver == "usbfs" ? .claimed : nil
   }
 

@@ -2,28 +2,28 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// An open device that is used on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's
+/// An open device that is in use on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's
 /// events, and releases the device.
 ///
-/// A native channel goes through seven steps, of which ``BlockingUSBCalls`` performs those that block:
+/// A native channel goes through seven steps. ``BlockingUSBCalls`` performs those that block:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
 ///                                                  └── the next session on it waits for this ─────────┘
 /// ```
 ///
-/// When every channel has ended, the thread that opened the device releases it and attaches its kernel driver again.
+/// When every channel has ended, the thread that opened the device releases it and reattaches its kernel driver.
 public final class USBCable {
   private let device: OpenUSBDevice
   private let loop: any PollingLoop
   private var pump: USBEventPump?
   private var main: USBChannel?
   private var nativeChannels: [UInt8: USBChannel] = [:]
-  /// Channels that wait until an earlier channel on the same interface has been removed.
+  /// Channels that are waiting for an earlier channel on the same interface to be removed.
   private var waiting: [UInt8: USBChannel] = [:]
-  /// The main channel's transfers that must still be cancelled.
+  /// The main channel's transfers that still have to be cancelled.
   private var abandoned: AbandonedTransfers?
-  /// Keeps the cable alive while transfers are in flight, because they point to its channels.
+  /// Keeps the cable alive while transfers are in flight, because they hold pointers to its channels.
   private var keptAlive: USBCable?
 
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
@@ -44,7 +44,7 @@ public final class USBCable {
   /// The number of stale bytes from an earlier session that were dropped.
   public var staleCount: Int { device.staleCount }
 
-  /// The cable for the session layer. Its main channel has not been started.
+  /// The cable for the session layer. The cable's main channel has not been started.
   public var cable: Cable {
     guard let main else { preconditionFailure("a cable must be taken before its channel ends") }
     if device.interfaces.natives.isEmpty { return Cable(main: main) }
@@ -87,8 +87,8 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // Claiming the native transport is deferred to a later turn, so that the current turn's messages, such as the one
-    // that accepts the accessory, are sent first.
+    // The native transport is claimed in a later turn, so that the current turn's messages, such as the one that
+    // accepts the accessory, are sent first.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -123,16 +123,16 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // The empty block wakes a loop that may be waiting for the device to be released.
+      // The empty block wakes the loop, which may be waiting for the device to be released.
       loop.execute {}
     }
     keptAlive = nil
   }
 }
 
-/// Runs libusb on a loop: watches the descriptors of one context, and handles events when a descriptor is ready.
+/// Runs libusb on a loop. Watches the descriptors of one context and handles events when a descriptor is ready.
 ///
-/// No thread blocks in libusb. A descriptor that epoll rejects (such as umockdev's) is polled once a millisecond.
+/// No thread blocks inside libusb. Descriptors that epoll rejects, such as umockdev's, are polled every millisecond.
 final class USBEventPump: DescriptorHandler {
   private let context: OpaquePointer
   private let loop: any PollingLoop
@@ -140,7 +140,7 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Starts the pump. `handled` is called after each round of events, outside libusb; `hungUp` is called after a round
+  /// Starts the pump. `handled` is called after each round of events, outside libusb. `hungUp` is called after a round
   /// in which the device's descriptor hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
@@ -169,7 +169,7 @@ final class USBEventPump: DescriptorHandler {
       }, this)
   }
 
-  /// Stops the pump. After this call another thread may use the context.
+  /// Stops the pump. After this call, another thread may use the context.
   func stop() {
     libusb_set_pollfd_notifiers(context, nil, nil, nil)
     for watch in watches.values { watch.cancel() }

@@ -2,14 +2,14 @@ import AccessoryCore
 import CUSB
 
 struct USBDirection {
-  /// The action required before transfers can be submitted again.
+  /// What must be done before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
   }
 
   var inFlight = 0
-  /// The pending recovery; nil unless this direction has failed and has not recovered yet.
+  /// The pending recovery, or nil unless this direction has failed and has not recovered yet.
   var recovery: Recovery?
   var isRecovering = false
   var failures = 0
@@ -18,9 +18,9 @@ struct USBDirection {
 }
 
 extension USBChannel {
-  /// Handles the transfers that have returned. Must be called outside libusb.
+  /// Handles the transfers that have returned. Call this only outside libusb.
   func judgeReturned() {
-    // Swapping the arrays, instead of copying, lets their memory be reused.
+    // The arrays are swapped rather than copied so that their memory is reused.
     var back: [USBTransfer] = []
     swap(&back, &returned)
     for transfer in back {
@@ -46,7 +46,7 @@ extension USBChannel {
   private func judgeReader(_ transfer: USBTransfer) {
     transfer.keepReceived()
     noteOutcome(of: transfer)
-    // Bytes that arrived before the failure are valid.
+    // Bytes that arrived before a failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 
@@ -61,13 +61,13 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // After the other transfers in this direction have returned too, all are submitted again in their original order.
+    // Once the other transfers in this direction have returned, all of them are resubmitted in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 
   private func noteOutcome(of transfer: USBTransfer) {
     switch transfer.outcome {
-    // Every transfer on a healthy channel takes this path, so it avoids key paths, which are slow.
+    // On a healthy channel, every transfer takes this path, so the code avoids key paths, which are slow.
     case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
     case .gone: fail(Self.unplugged)
     case .cancelled: break
@@ -92,7 +92,8 @@ extension USBChannel {
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Starts recovering one direction once all of its transfers have returned, and then resumes sending or receiving.
+  /// Starts to recover one direction once all its transfers have returned. Once it has recovered, sending or receiving
+  /// resumes.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

@@ -4,22 +4,21 @@ import CUSB
 
 /// The host's side of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///
-/// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
-/// return while libusb handles events are queued and handled afterwards, so that no handler runs inside libusb.
+/// In each direction, several transfers are in flight, so that the bus never has to wait for this program. Transfers
+/// that return while libusb is handling events are queued and handled afterwards, so no handler runs inside libusb.
 ///
-/// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel waits for the other transfers in
-/// that direction to return, to keep the bytes in order. Then the channel clears the halt or repeats the transfer.
-/// After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
-/// ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately while reading is paused. libusb reports
-/// that the device was unplugged through the transfers in flight; if there are none, the device's descriptor reports
-/// it.
+/// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel waits until the other transfers in
+/// that direction have returned. This keeps the bytes in order. The channel then clears the halt or repeats the
+/// transfer. After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel
+/// ends with ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately if reading is paused. libusb
+/// reports the unplugging through the transfers in flight. If there are none, the device's descriptor reports it.
 ///
-/// **Native transport.** A native transport's endpoints exist only after the alternate setting has been selected.
-/// Selecting an alternate setting blocks and therefore runs on another thread; bytes that are sent before
-/// ``opened(_:)`` wait. An accessory can end a session only with a halt, so if a halt recurs right after it was
-/// cleared, the channel ends in an orderly way.
+/// **Native transport.** A native transport's endpoints exist only once the alternate setting has been selected.
+/// Selecting an alternate setting blocks, so it is done on another thread. Until ``opened(_:)`` is called, bytes to be
+/// sent wait. An accessory can end a session only with a halt. If a halt recurs right after it was cleared, the channel
+/// therefore ends in an orderly way.
 ///
-/// **Closing.** The channel sends the bytes it has accepted, for at most ``closingTime``; then the ``USBCable``
+/// **Closing.** The channel spends at most ``closingTime`` sending the bytes it has accepted. Then the ``USBCable``
 /// releases the interface.
 final class USBChannel: Channel {
   enum State {
@@ -30,23 +29,23 @@ final class USBChannel: Channel {
     case over
   }
 
-  /// The maximum number of bytes that one transfer receives: a multiple of every packet size that fits into one request
-  /// to the kernel.
+  /// The maximum number of bytes that one transfer receives. It is a multiple of every packet size, and fits into a
+  /// single request to the kernel.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
   /// The number of unsent bytes at which `send` stops accepting more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The delay after a failure, which doubles with each further consecutive failure. Transfers to a device that is
-  /// being unplugged fail for some milliseconds before the kernel notices.
+  /// The delay after the first failure. It doubles with each further consecutive failure. While a device is being
+  /// unplugged, transfers fail for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
-  /// Always true, because each transfer must reach the device unchanged.
+  /// Always true because each transfer must reach the device unchanged.
   let keepsTransfersApart = true
 
-  /// The parts of a device that a channel needs: its endpoints and operations.
+  /// The parts of a device that a channel needs: endpoints and operations.
   struct Place {
     var handle: OpaquePointer
     var pair: BulkPair
@@ -59,16 +58,16 @@ final class USBChannel: Channel {
   /// Called once, after libusb has returned its last pointer to this channel and the handler has been released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Exclusivity checking is off for the following properties. A channel belongs to one loop, and while it changes these
-  // properties it calls only libusb, which does not call back when a transfer is submitted.
+  // Exclusivity checking is off for the following properties. A channel belongs to one loop. While it changes these
+  // properties, it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
   /// Transfers that returned while libusb was handling events.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
-  /// Received transfers, in order, that have not been delivered yet.
+  /// Received transfers that have not been delivered yet, in order.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// Transfers to submit or resubmit as soon as their direction works.
+  /// Transfers to submit or resubmit as soon as their direction is working.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
@@ -87,7 +86,7 @@ final class USBChannel: Channel {
   private var closer: LoopTimer?
 
   /// Creates a channel. The owner must retain the channel until it is `idle`, because libusb holds pointers to the
-  /// channel's transfers in flight.
+  /// transfers in flight.
   init(
     _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
     idle: @escaping (USBChannel, AbandonedTransfers) -> Void
@@ -169,7 +168,7 @@ final class USBChannel: Channel {
   /// The number of bytes that the device has not read, including those that it will never read.
   var undelivered: Int { outstanding + lost }
 
-  /// Stops receiving, although transfers in flight may still complete.
+  /// Stops receiving. Transfers in flight may still complete.
   func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -232,7 +231,7 @@ final class USBChannel: Channel {
     }
   }
 
-  /// Handles an outgoing transfer that the device has read or that will no longer be sent.
+  /// Handles an outgoing transfer that the device has read or that will not be sent.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -255,20 +254,20 @@ final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// Handles a hang-up of the device's descriptor. Any transfers in flight will return the bytes received so far, and
+  /// Handles a hang-up of the device's descriptor. Any transfers in flight will return the bytes received so far and
   /// report that the device was unplugged.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
 
-  /// Records why the channel ended, unless an earlier reason was recorded; the handler is notified in a later turn.
+  /// Records why the channel ended, unless a reason was already recorded. The handler is notified in a later turn.
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
     deliverLater()
   }
 
-  /// Delivers received bytes in a later turn, because handlers are never called from within `start` or `send`.
+  /// Delivers received bytes in a later turn because handlers are never called from within `start` or `send`.
   private func deliverLater() {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
@@ -292,7 +291,7 @@ final class USBChannel: Channel {
     for writer in writers { writer.cancel() }
   }
 
-  /// Ends the channel: stops sending, and releases the handler.
+  /// Ends the channel. Stops sending and releases the handler.
   func over() {
     state = .over
     closer?.cancel()
@@ -302,11 +301,11 @@ final class USBChannel: Channel {
     giveBackIfIdle()
   }
 
-  /// Releases the transfers in a later turn, because the handler that closed the channel may still be reading from a
+  /// Releases the transfers in a later turn because the handler that closed the channel may still be reading a
   /// transfer's buffer.
   ///
-  /// The thread that releases the device cancels the main channel's transfers, because cancelling blocks all other use
-  /// of the device in the kernel, and takes a round trip to another machine over USB/IP.
+  /// The main channel's transfers are cancelled by the thread that releases the device. Cancelling a transfer blocks
+  /// all other use of the device in the kernel and, over USB/IP, takes a round trip to another machine.
   func giveBackIfIdle() {
     guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
       return

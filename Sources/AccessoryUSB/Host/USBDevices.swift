@@ -2,10 +2,10 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// Reports when accessories are plugged into USB, and when they are unplugged.
+/// Reports when accessories are plugged into USB and when they are unplugged.
 ///
-/// This type listens to both of libudev's sources: "udev" reports after the rules have run, and "kernel" also works
-/// without udevd. Most arrivals are therefore reported twice, and the second report is ignored unless something has
+/// This type listens to both of libudev's sources: "udev" reports a change after the rules have run, and "kernel" works
+/// even without udevd. Most arrivals are therefore reported twice. The second report is ignored unless something has
 /// changed, such as a permission set by a rule.
 ///
 /// ```swift
@@ -17,7 +17,7 @@ public final class USBDevices: DescriptorHandler {
   public enum Change: Equatable, Sendable {
     /// An accessory, or a device that resembles one, was plugged in.
     case arrived(USBAccessory)
-    /// A device has changed; `from` is the device before the change.
+    /// A device has changed. `from` is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
     case left(USBAccessory)
   }
@@ -36,18 +36,18 @@ public final class USBDevices: DescriptorHandler {
 
   deinit { stop() }
 
-  /// The devices that are plugged in now, in port order.
+  /// The devices that are currently plugged in, in port order.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
-  /// Starts, and reports all devices that are already plugged in.
+  /// Starts observing, and reports all devices that are already plugged in.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.
   public func start() throws {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // The observer listens before it enumerates, so that no device is missed. A device that arrives in between is
-    // reported twice, and the second report is ignored.
+    // The observer starts to listen before it enumerates, so that it does not miss a device. If a device arrives in
+    // between, the device is reported twice and the second report is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -74,7 +74,7 @@ public final class USBDevices: DescriptorHandler {
     udev = nil
   }
 
-  /// Lists the devices that are plugged in now, without watching for changes.
+  /// Lists the devices that are currently plugged in, without watching for changes.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.
   public static func look() throws(USBHostError) -> [USBAccessory] {
@@ -83,7 +83,7 @@ public final class USBDevices: DescriptorHandler {
     return USBEnumeration.scan(udev).sorted { $0.path < $1.path }
   }
 
-  /// Handles events of libudev's monitors; called by the loop.
+  /// Handles events from libudev's monitors. Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     for (monitor, _) in monitors {
       while let device = udev_monitor_receive_device(monitor) {
@@ -97,8 +97,9 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // The look-up runs on a worker thread, because reading sysfs blocks while the kernel configures a device, for
-    // seconds if the device does not answer. Removals pass through the same thread, to preserve the order.
+    // The look-up runs on a worker thread because reading sysfs blocks while the kernel configures a device. If the
+    // device does not answer, this takes seconds. Removals pass through the same thread to preserve the order of
+    // events.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }

@@ -9,9 +9,9 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device resembles an accessory but lacks something, as described by the text.
+  /// The device resembles an accessory but lacks something. The text says what.
   case nearMiss(String)
-  /// libusb or the kernel refused some other operation.
+  /// libusb or the kernel refused another operation.
   case refused(String, reason: String)
 
   init(_ code: Int32, at call: String, node: String) {
@@ -58,10 +58,10 @@ package enum USBRule {
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
 
-/// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has its own thread, and one thread
-/// looks up new devices, so a device or server that does not answer delays nothing else.
+/// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has a thread, and one more thread
+/// looks up new devices. A device or server that does not answer therefore delays nothing else.
 ///
-/// The thread exists only while there is work. Calls run one at a time, in order.
+/// The thread exists only while there is work. Calls run in order, one at a time.
 final class BlockingUSBCalls: @unchecked Sendable {
   static let deviceLookups = BlockingUSBCalls()
 
@@ -90,7 +90,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
     if code == 0 {
       pthread_detach(thread)
     } else {
-      // The system cannot create another thread, and blocking the loop is better than never making the calls.
+      // The system cannot create another thread. Blocking the loop is better than never making the calls.
       Unmanaged.passUnretained(self).release()
       main()
     }
@@ -111,8 +111,8 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
 /// This process's use of USB as a host.
 public enum USBHost {
-  /// Whether every opened device has been released, and its kernel driver attached again. Before exiting, a program
-  /// should run its loops until this value is true.
+  /// Whether every opened device has been released and its kernel driver reattached. Before a program exits, it should
+  /// run its loops until this value is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   static let openDevices = Atomic<Int>(0)

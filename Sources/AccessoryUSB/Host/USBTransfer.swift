@@ -1,7 +1,7 @@
 import CUSB
 import Glibc
 
-/// One bulk transfer and its buffer, reused many times.
+/// A bulk transfer and its buffer, which are reused many times.
 ///
 /// While a transfer is in flight, libusb holds an unmanaged pointer to this object, so the owner must retain the object
 /// until the transfer has returned.
@@ -11,7 +11,7 @@ final class USBTransfer {
     case cancelled
     case stalled
     case gone
-    /// The transfer failed on the wire; the text describes the error.
+    /// The transfer failed on the wire. The text describes the error.
     case failed(String)
   }
 
@@ -19,12 +19,12 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned; nil once the result is no longer needed.
+  /// Called when the transfer has returned. Nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
-  // Exclusivity checking is off, because a transfer has one owner, and these properties are plain values.
+  // Exclusivity checking is off because a transfer has one owner and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
   @exclusivity(unchecked) private var range = 0..<0
-  /// The transfer's sequence number in its direction.
+  /// The transfer's sequence number within its direction.
   var order = 0
 
   init(
@@ -56,14 +56,14 @@ final class USBTransfer {
 
   func empty() { range = 0..<buffer.count }
 
-  /// Skips the bytes that the device had read when the transfer stopped.
+  /// Skips the bytes that the device had already read when the transfer stopped.
   func advance() { range = range.lowerBound + min(range.count, Int(raw.pointee.actual_length))..<range.upperBound }
 
   func keepReceived() { range = 0..<min(buffer.count, max(0, Int(raw.pointee.actual_length))) }
 
-  /// Submits the transfer, and returns a libusb code.
+  /// Submits the transfer and returns a libusb code.
   ///
-  /// - Parameter endsWithZero: whether an empty packet follows, to signal the end of the transfer.
+  /// - Parameter endsWithZero: whether an empty packet marks the end of the transfer.
   func submit(endsWithZero: Bool) -> Int32 {
     let start = buffer.baseAddress.map { ($0 + range.lowerBound).assumingMemoryBound(to: UInt8.self) }
     libusb_fill_bulk_transfer(
@@ -79,7 +79,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Cancels the transfer, which returns when the host controller has released it.
+  /// Cancels the transfer. The transfer returns once the host controller has released it.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -103,18 +103,18 @@ final class USBTransfer {
   }
 }
 
-/// Transfers that are no longer needed, some of them still in flight.
+/// Transfers that are no longer needed. Some of them may still be in flight.
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes over transfers from a loop. The loop must release its references to them.
+  /// Takes transfers over from a loop. The loop must release its references to them.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all transfers. This call blocks. The device must still be open, because
-  /// libusb uses it and its context to free a transfer.
+  /// Cancels the transfers in flight and frees all transfers. This call blocks. The device must still be open because
+  /// libusb uses the device and its context to free a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

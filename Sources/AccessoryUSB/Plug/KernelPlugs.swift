@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Keeps one USB/IP server's devices attached to the kernel. A device that disappears is attached again when it
+/// Keeps the devices of one USB/IP server attached to the kernel. A device that disappears is attached again when it
 /// reappears.
 ///
-/// Requests are sent to the server one at a time, without blocking, and the kernel's table is checked in between. A
-/// device that the rules refuse is reported once, and then ignored until its list entry changes.
+/// Requests are sent to the server without blocking, one at a time. In between, the kernel's table is checked. A device
+/// that the rules refuse is reported once and then ignored until its entry in the server's list changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -16,12 +16,13 @@ package final class KernelPlugs {
     /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// A problem that prevents plugging in this device or, if `busID` is nil, all of the server's devices.
+    /// A problem that prevents this device from being plugged in. If `busID` is nil, the problem affects all of the
+    /// server's devices.
     case problem(busID: String?, PlugProblem)
   }
 
-  /// The interval at which the kernel's table is checked. The server is queried less often, and whenever a device is
-  /// missing.
+  /// The interval at which the kernel's table is checked. The server is queried less often, but also whenever a device
+  /// is missing.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
@@ -38,9 +39,9 @@ package final class KernelPlugs {
   private var looks = 0
   private var isAsking = false
 
-  /// The most recent reason why no device can be attached.
+  /// The most recent reason why no device could be attached.
   package private(set) var trouble: PlugProblem?
-  /// Whether the rules have accepted a device.
+  /// Whether the rules have accepted any device.
   package private(set) var hasAccepted = false
   package private(set) var failure: VirtualHostController.Problem?
   package private(set) var count = 0
@@ -136,8 +137,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may have disappeared since it was listed, or another client may have imported it, which the next list
-    // will show.
+    // The device may have disappeared since it was listed, or another client may have imported it. In either case, the
+    // next list will show this.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -1,10 +1,10 @@
-/// Decides which devices may be attached to this machine's kernel, and from which servers.
+/// Decides which devices may be attached to this machine's kernel and which servers they may come from.
 ///
-/// A device from a USB/IP server can use any kernel driver, so a fake keyboard could type. Therefore only devices from
-/// trusted servers are attached and, by default, only accessories.
+/// A device from a USB/IP server can use any kernel driver; for example, a fake keyboard could type commands.
+/// Therefore, only devices from trusted servers are attached, and by default only accessories.
 package struct PlugRules: Sendable {
   package var takesAnyDevice: Bool
-  /// Decides, given a connection to a server, whether the server is trusted. Called on the worker thread, after the
+  /// Decides whether the server at the other end of a connection is trusted. Called on the worker thread, after the
   /// server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
@@ -12,18 +12,18 @@ package struct PlugRules: Sendable {
     case trusted
     /// The server is not trusted, for the given reason.
     case refused(String)
-    /// It is unknown whether the server is trusted, because it has closed the connection. The server's device list may
-    /// be used, but no device may be attached.
+    /// Whether the server is trusted is unknown, because it has closed the connection. The server's device list may be
+    /// used, but no device may be attached.
     case unknown(String)
   }
 
-  /// Creates rules that, by default, allow only accessories; `judge` decides which servers are trusted.
+  /// Creates rules that allow only accessories by default. `judge` decides which servers are trusted.
   package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge
   }
 
-  /// Refuses a server that is not trusted; `isFinal` is true if the kernel would receive this connection.
+  /// Refuses a server that is not trusted. `isFinal` is true if this connection would be handed to the kernel.
   func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
     switch judge(connection) {
     case .trusted: break
@@ -32,7 +32,7 @@ package struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device whose list entry shows that its only configuration has no iAP2 interface.
+  /// Refuses a device if its list entry shows that its only configuration has no iAP2 interface.
   func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }
@@ -52,7 +52,7 @@ package struct PlugRules: Sendable {
 }
 
 package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The server could not be reached, or did not answer.
+  /// The server could not be reached or did not answer.
   case failed(String)
   case noAccessory(String)
   case server(String)

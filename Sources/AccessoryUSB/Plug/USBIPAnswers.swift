@@ -1,21 +1,21 @@
-/// A device that a USB/IP server offers, as described by the server's answers.
+/// A device that a USB/IP server offers, as described in the server's answers.
 public struct USBIPOffer: Equatable, Sendable {
   /// The name by which clients request the device, such as "1-1".
   var busID: String
   /// The bus and device numbers, combined into one number for the kernel.
   var deviceID: UInt32
-  /// Linux's code for the speed: 1 is low, 2 full, 3 high, and 5 super.
+  /// Linux's code for the speed: 1 (low), 2 (full), 3 (high) or 5 (super).
   var speed: UInt32
   var vendor: UInt16
   var product: UInt16
   var configurationCount: UInt8
-  /// The current configuration's interfaces, if the server's list contains them.
+  /// The interfaces of the current configuration, if the server's list contains them.
   var interfaces: [USBInterface.Kind]
 
   /// The size of the record that describes a device, without its interfaces.
   static let recordSize = 312
 
-  /// Parses a record and, in a list, the four bytes for each interface that follow the record.
+  /// Parses a record. In a list, also parses the four bytes per interface that follow the record.
   init(record: ArraySlice<UInt8>, interfaces: ArraySlice<UInt8> = []) {
     let bytes = Array(record)
     busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
@@ -30,10 +30,10 @@ public struct USBIPOffer: Equatable, Sendable {
   }
 }
 
-/// Parses a USB/IP server's answers to a client that imports devices. Every length is checked, because answers are
-/// untrusted.
+/// Parses the answers that a USB/IP server gives to a client that imports devices. Every length is checked because the
+/// answers are untrusted.
 public enum USBIPAnswers {
-  /// The maximum number of devices in a list, which no real server reaches.
+  /// The maximum number of devices in a list. No real server reaches this limit.
   private static let mostDevices: UInt32 = 4096
 
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
@@ -44,13 +44,13 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``. A refusal is short, and the bytes
-  /// after a device's record must be left for the kernel.
+  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``. A refusal is short. After a
+  /// successful answer, the bytes that follow the device's record must be left for the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
 
-  /// Parses the server's device list; nil while the list is incomplete.
+  /// Parses the server's device list. Returns nil while the list is incomplete.
   static func list(_ bytes: [UInt8]) throws(PlugProblem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
@@ -58,7 +58,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw .failed("it lists \(count) devices, more than \(mostDevices)")
     }
-    // This loop runs whenever bytes arrive, so it only locates the records. The records are parsed once the list is
+    // This loop runs each time bytes arrive, so it only locates the records. The records are parsed once the list is
     // complete.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
@@ -72,7 +72,7 @@ public enum USBIPAnswers {
     return places.map { USBIPOffer(record: bytes[$0.record], interfaces: bytes[$0.interfaces]) }
   }
 
-  /// Parses the answer to ``importRequest(_:)``; nil while the answer is incomplete.
+  /// Parses the answer to ``importRequest(_:)``. Returns nil while the answer is incomplete.
   package static func imported(_ bytes: [UInt8]) throws(PlugProblem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
@@ -96,11 +96,12 @@ public enum USBIPAnswers {
   }
 }
 
-/// Reads a device's descriptors over the connection that imported it, before the kernel receives that connection.
+/// Reads a device's descriptors over the connection that imported it, before that connection is handed to the kernel.
 enum USBIPDescriptors {
   /// Most devices have one configuration; few have more than two.
   static let mostConfigurations = 8
-  /// The first sequence number of a transfer, high enough to differ from the kernel's numbers, which start at 1.
+  /// The sequence number of the first transfer. It is high enough not to collide with the kernel's numbers, which start
+  /// at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
@@ -112,19 +113,19 @@ enum USBIPDescriptors {
   /// Encodes a GET_DESCRIPTOR request on endpoint 0.
   static func request(_ sequence: UInt32, of device: UInt32, _ kind: Kind, _ index: UInt8, length: UInt16) -> [UInt8] {
     var out: [UInt8] = []
-    // The fields are: command (submit), sequence number, device, direction (in), endpoint, flags, length, start frame,
+    // The fields are command (submit), sequence number, device, direction (in), endpoint, flags, length, start frame,
     // number of packets and interval.
     for number in [1, sequence, device, 1, 0, 0, UInt32(length), 0, 0, 0] { out.addBigEndian(number) }
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Returns how many more bytes to read from an answer to a request for `length` bytes. Later bytes are part of
-  /// another answer, or must be left for the kernel.
+  /// Returns how many more bytes to read from an answer to a request for `length` bytes. Any bytes after those belong
+  /// to another answer or must be left for the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }
 
-  /// Parses an answer; nil while the answer is incomplete.
+  /// Parses an answer. Returns nil while the answer is incomplete.
   static func answer(
     _ bytes: [UInt8], to sequence: UInt32, length: UInt16
   ) throws(PlugProblem) -> [UInt8]? {
@@ -143,7 +144,7 @@ enum USBIPDescriptors {
     return Array(bytes[headerSize..<headerSize + Int(count)])
   }
 
-  /// Returns the total length of a configuration's descriptors, according to the configuration's first nine bytes.
+  /// Returns the total length of a configuration's descriptors, which is given in the configuration's first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(PlugProblem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
       throw .failed("it sent something other than its configuration descriptor")

@@ -3,13 +3,13 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// The methods block, but return within ``limit`` of the connection's creation. ``USBIPInquiry`` calls the methods on a
-/// worker thread.
+/// The methods block, but they return within ``limit`` after the connection was created. ``USBIPInquiry`` calls these
+/// methods on a worker thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
 
-  /// The descriptor to hand to the kernel.
+  /// The file descriptor to hand to the kernel.
   package let descriptor: Int32
   private let clock = MonotonicClock()
   private let deadline: Instant
@@ -49,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sets the time limit for calls on a socket; zero means no limit.
+  /// Sets the time limit for calls on a socket. Zero means that there is no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -66,13 +66,13 @@ package final class USBIPSocket: Sendable {
     return offers
   }
 
-  /// Requests a device and checks it against the rules. Bytes after the answers are left for the kernel.
+  /// Requests a device and checks it against the rules. Any bytes after the answers are left for the kernel.
   func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // If a time limit expired, the kernel would assume that the device is gone.
+    // If a time limit expired later, the kernel would assume that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
@@ -147,7 +147,7 @@ package final class USBIPInquiry {
   private let loop: any EventLoop
   private let calls = BlockingUSBCalls()
 
-  /// Creates an inquiry to this server; answers are reported on the loop.
+  /// Creates an inquiry to this server. The answers are reported on the loop.
   package init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
@@ -167,7 +167,7 @@ package final class USBIPInquiry {
   }
 
   package struct Taken: Sendable {
-    /// The connection to hand to the kernel. Releasing the last reference to the connection releases the device.
+    /// The connection to hand to the kernel. Releasing the last reference to the connection also releases the device.
     package let connection: USBIPSocket
     package let offer: USBIPOffer
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, the controller presents the
-/// remote device as if it were plugged into this machine.
+/// The kernel's virtual host controller (vhci_hcd). Given a connection to a USB/IP server, it presents the remote
+/// device as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
   /// The reason why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct VirtualHostController: Sendable {
 
   /// Opens this machine's controller.
   ///
-  /// - Throws: an error if the kernel has no such controller, or this process has no access to it.
+  /// - Throws: an error if the kernel has no such controller or this process has no access to it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
     self.folder = SystemFolder(path: folder)
     guard access("\(folder)/status", R_OK) == 0 else {
@@ -30,7 +30,8 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Parses the kernel's port table: a line of headings, then lines such as "hs 0000 004 000 00000000 000000 0-0".
+  /// Parses the kernel's port table, which consists of a line of headings followed by lines such as "hs 0000 004 000
+  /// 00000000 000000 0-0".
   static func ports(_ table: String) -> [Port] {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
@@ -40,8 +41,8 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Plugs in the device at the other end of a connection, and returns the device's port. The connection then belongs
-  /// to the kernel; the caller closes its own copy.
+  /// Plugs in the device at the other end of a connection, and returns the port that the device uses. The connection
+  /// then belongs to the kernel, and the caller closes its own copy.
   public func attach(_ connection: Int32, _ offer: USBIPOffer) throws(Problem) -> Int {
     let wantsSuperSpeed = offer.speed >= 5
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {

@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// The files of one FunctionFS instance: endpoint 0, through which a program describes the function and reads the
-/// host's events, and a file for each other endpoint.
+/// The files of one FunctionFS instance. Through endpoint 0, a program describes the function and reads the host's
+/// events. Each other endpoint has its own file.
 ///
-/// The file system is not mounted in a directory, so it disappears when its last file is closed. If this process is
-/// killed, the kernel therefore unbinds the gadget.
+/// The file system is not mounted in any directory, so it disappears when its last file is closed. As a result, if this
+/// process is killed, the kernel unbinds the gadget.
 final class FunctionFS {
-  /// Endpoint 0, which can be polled.
+  /// Endpoint 0, which supports polling.
   let control: Int32
-  /// The other endpoints in the order of their descriptors; they cannot be polled.
+  /// The other endpoints, in the order of their descriptors. They do not support polling.
   let endpoints: [Int32]
   private var isClosed = false
 
-  /// Mounts `instance`, which a gadget's function has created, and writes the accessory's description to it.
+  /// Mounts `instance`, which was created by a gadget's function, and writes the accessory's description to it.
   init(instance: String, _ shape: USBAccessoryShape) throws(GadgetError) {
     let folder = clinux_mount_functionfs(instance)
     guard folder >= 0 else {
@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes all files; this must be the last call.
+  /// Closes all files. No other method may be called afterwards.
   func close() {
     isClosed = true
     Glibc.close(control)
@@ -59,16 +59,16 @@ final class FunctionFS {
     return file
   }
 
-  /// Returns the events since the last call, possibly none. A setup event must be answered before the next call.
+  /// Returns the events since the previous call, possibly none. A setup event must be answered before the next call.
   ///
-  /// - Throws: an error if endpoint 0 can report no more events.
+  /// - Throws: an error if endpoint 0 will report no more events.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
     var bytes = [UInt8](repeating: 0, count: 4 * FunctionFSEvent.size)
     while true {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // The kernel returns EIDRM once if the host has abandoned a setup request.
+      // The kernel returns EIDRM once after the host has abandoned a setup request.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -76,10 +76,10 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the last setup packet. The answer is dropped if the host has abandoned the request.
+  /// Answers the most recent setup packet. The answer is dropped if the host has abandoned the request.
   ///
-  /// This call blocks until the host has read the data stage, so answers with data should be rare; currently there are
-  /// none.
+  /// This call blocks until the host has read the data stage, so answers should rarely contain data. Currently, none
+  /// do.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)
@@ -88,19 +88,19 @@ final class FunctionFS {
     }
   }
 
-  /// The bulk endpoints' packet size at the device's current speed.
+  /// The packet size of the bulk endpoints at the device's current speed.
   var packetSize: Int? {
     let size = clinux_functionfs_packet_size(endpoints[0])
     return size > 0 ? Int(size) : nil
   }
 }
 
-/// The first data written to endpoint 0 of FunctionFS: the descriptors for each speed, then the strings. All numbers
-/// are little-endian.
+/// The first data that must be written to FunctionFS's endpoint 0: the descriptors for each speed, followed by the
+/// strings. All numbers are little-endian.
 ///
-/// When a gadget is bound, FunctionFS assigns its own numbers to interfaces, strings and endpoints. The numbers here
-/// only show which interfaces, strings and endpoints belong together. The endpoint files are numbered in descriptor
-/// order: ep1, ep2, …
+/// When a gadget is bound, FunctionFS assigns its own numbers to the interfaces, strings and endpoints. The numbers in
+/// these descriptors only show which interfaces, strings and endpoints belong together. The endpoint files are numbered
+/// in descriptor order: ep1, ep2, …
 enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2
@@ -108,9 +108,9 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// This flag makes the kernel pass on device requests that it does not answer itself.
+    /// This flag makes the kernel forward any device request that it does not answer itself.
     static let everyRequest: UInt32 = 64
-    /// This flag makes the kernel pass on requests even before the host has selected the configuration.
+    /// This flag makes the kernel forward requests even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
@@ -135,8 +135,8 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// Returns the string index of each interface name, without duplicates. FunctionFS identifies a string by its
-  /// position in this list, counted from 1.
+  /// Returns the string indices of the interface names, without duplicates. FunctionFS identifies a string by its
+  /// position in this list, counting from 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// A simulated accessory on this machine's USB device port: a gadget in configfs with one function, which this program
-/// provides through FunctionFS.
+/// A simulated accessory on this machine's USB device port. It is a gadget in configfs with one function, which this
+/// program implements through FunctionFS.
 ///
-/// `init` creates the gadget; `plugIn` binds the gadget to a controller; releasing the object removes the gadget.
-/// ``GadgetSystem/sweep(isRunning:)`` removes the gadgets of killed processes.
+/// `init` creates the gadget, `plugIn` binds it to a controller, and releasing the object removes it.
+/// ``GadgetSystem/sweep(isRunning:)`` removes gadgets left behind by killed processes.
 ///
 /// ```swift
 /// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
@@ -18,7 +18,7 @@ package final class Gadget {
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after closing its cable, so that every host notices.
+  /// How long an accessory stays unplugged after it closes its cable. Every host must have time to notice.
   private static let absence = Duration.milliseconds(300)
   /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -38,9 +38,9 @@ package final class Gadget {
   private var isBound = false
 
   /// - Parameters:
-  ///   - controller: the controller's name in /sys/class/udc; by default, the machine's only controller.
-  ///   - number: a different number for each gadget in one process.
-  ///   - report: called with warnings, as sentences.
+  ///   - controller: the controller's name in /sys/class/udc, or nil for the machine's only controller.
+  ///   - number: a number that differs for each gadget in a process.
+  ///   - report: called with each warning, as a sentence.
   package init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
     system: GadgetSystem = GadgetSystem(), on loop: any PollingLoop, report: @escaping (String) -> Void
@@ -49,7 +49,7 @@ package final class Gadget {
     try system.check()
     let name = owner.gadget(number)
     try system.checkFree(controller, for: name)
-    // FunctionFS names are short, and must be unique on the whole machine.
+    // FunctionFS names must be short and unique on the machine.
     let instance = "easim-\(owner.pid)-\(number)"
     let folder = GadgetFolder(system.gadgets[name])
     let missing = try folder.make(GadgetLayout(shape, instance: instance))
@@ -100,7 +100,7 @@ package final class Gadget {
     self.onEvent = onEvent
   }
 
-  /// Unbinds the gadget from its controller, after a short delay for sending the last bytes.
+  /// Unbinds the gadget from its controller after a short delay in which the last bytes can be sent.
   package func unplug() {
     onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
@@ -130,8 +130,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called twice after a cable was closed: to unplug the accessory after ``patience``, and to plug it in again after
-  /// ``absence``.
+  /// After a cable is closed, this method is called twice: first to unplug the accessory after ``patience``, then to
+  /// plug it in again after ``absence``.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }
@@ -141,7 +141,7 @@ package final class Gadget {
     }
   }
 
-  /// Unplugs the accessory after a cable was closed and, unless ``unplug()`` was called, plugs it in again later.
+  /// After a cable is closed, unplugs the accessory and, unless ``unplug()`` was called, plugs it in again later.
   private func leave() {
     unbind()
     if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
@@ -176,7 +176,7 @@ package final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // FunctionFS supports only one alternate setting, and a native transport needs two.
+    // FunctionFS supports only one alternate setting per interface, but a native transport needs two.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
@@ -195,8 +195,8 @@ package final class Gadget {
   }
 }
 
-/// Handles events of endpoint 0. The loop retains this object instead of the gadget, because a gadget is removed when
-/// its object is released.
+/// Handles events from endpoint 0. The loop retains this object rather than the gadget, because releasing the gadget's
+/// object removes the gadget.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void
 

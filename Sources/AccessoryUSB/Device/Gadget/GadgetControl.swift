@@ -1,5 +1,5 @@
-/// An event of endpoint 0 in FunctionFS's format: twelve bytes, of which the first eight contain the setup packet, if
-/// any, and the ninth contains the event's kind.
+/// An endpoint 0 event in FunctionFS's format: twelve bytes, of which the first eight contain the setup packet, if any,
+/// and the ninth contains the kind of event.
 enum FunctionFSEvent: Equatable {
   case bind
   case unbind
@@ -15,7 +15,7 @@ enum FunctionFSEvent: Equatable {
 
   static let size = 12
 
-  /// Parses the events in the bytes that were read, and ignores an incomplete event at the end.
+  /// Parses the events in the bytes that were read. Ignores an incomplete event at the end.
   static func read(_ bytes: ArraySlice<UInt8>) -> [Self] {
     stride(from: bytes.startIndex, through: bytes.endIndex - size, by: size).map { at in
       switch bytes[at + 8] {
@@ -32,25 +32,25 @@ enum FunctionFSEvent: Equatable {
   }
 }
 
-/// Translates endpoint 0 events into effects on a simulated accessory.
+/// Translates events from endpoint 0 into effects on a simulated accessory.
 ///
-/// The kernel answers standard requests (descriptors, addresses, configurations, halts) itself, reports some of them as
-/// events, and passes on all other requests. If an event shows that the kernel has answered a request, this type
-/// reconstructs that request. All requests go to the same ``ControlEndpoint`` that a USB/IP device uses, so that USB/IP
-/// devices and gadgets behave alike.
+/// The kernel answers standard requests (descriptors, addresses, configurations, halts) itself and reports some of them
+/// as events. It forwards all other requests. If an event shows that the kernel has answered a request, this type
+/// reconstructs the request. All requests go to a ``ControlEndpoint``, which USB/IP devices use as well, so that
+/// gadgets and USB/IP devices behave alike.
 ///
-/// The kernel queues few events and drops those that a later one makes obsolete: a single `enable` can stand for a
-/// `disable` and an `enable`, and an `unbind` replaces all earlier events. Every event is therefore valid in every
-/// state.
+/// The kernel queues only a few events and drops those that newer events make obsolete: a single `enable` can stand for
+/// a `disable` and an `enable`, and an `unbind` replaces all earlier events. This type therefore accepts every event in
+/// every state.
 struct GadgetControl {
-  /// The answer to a setup packet through the file of endpoint 0.
+  /// How to answer a setup packet through the file of endpoint 0.
   enum Reply: Equatable {
     /// Write the bytes as the data stage.
     case data([UInt8])
     /// Read zero bytes, which completes a request without a data stage.
     case done
-    /// Access endpoint 0 in the wrong direction (read while the host reads, or write while the host writes), which
-    /// makes FunctionFS stall.
+    /// Access endpoint 0 in the wrong direction, which makes FunctionFS stall: read while the host is reading, or write
+    /// while the host is writing.
     case stall(hostReads: Bool)
   }
 
@@ -81,7 +81,7 @@ struct GadgetControl {
   private mutating func answer(_ told: ControlEndpoint.Setup) -> (reply: Reply?, effect: ControlEndpoint.Effect) {
     var setup = told
     if setup.type & 0x1F == 2 {
-      // FunctionFS replaces an endpoint's address in a request with the number of the endpoint's file.
+      // In requests, FunctionFS replaces the address of an endpoint with the number of the endpoint's file.
       let place = Int(setup.index) - 1
       setup.index = addresses.indices.contains(place) ? UInt16(addresses[place]) : 0
     }

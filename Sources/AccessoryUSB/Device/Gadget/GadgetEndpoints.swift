@@ -7,19 +7,20 @@ import Glibc
 /// connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes are being
 /// sent), and ended.
 ///
-/// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
-/// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
-/// which are queued before anything else and complete when the host reads. Two probes are needed, because a
-/// controller's buffer may absorb the first.
+/// As with USB/IP, a cable begins with the first bulk transfer after the host selects the configuration or the
+/// alternate setting. A write by the host is noticed immediately. To detect a read by the host, this type first queues
+/// empty transfers (probes), which complete when the host reads. Two probes are needed because a controller's buffer
+/// may absorb the first one.
 ///
-/// Each read covers one packet. A longer read would wait for more packets, because not every host ends a transfer of
-/// full packets with an empty packet. A write whose size is a multiple of the packet size is followed by an empty
-/// packet, so that the host receives each `send` as one transfer.
+/// Each read covers one packet. A longer read would wait for more packets, because some hosts do not send an empty
+/// packet after a transfer that consists of full packets. After a write whose size is a multiple of the packet size, an
+/// empty packet is sent, so that the host receives each `send` as one transfer.
 ///
-/// USB does not notify a device when a host program ends. After a period of silence, probes are therefore queued again.
-/// A host that reads no probe for another such period is considered gone, unless the bus is suspended.
+/// USB does not notify a device when a host program ends. Probes are therefore queued again after the host has read
+/// nothing for ``silence``. If the host then reads no probe for the same time, it is considered gone, unless the bus is
+/// suspended.
 ///
-/// Each time the host selects the configuration or the alternate setting, a new generation starts. Bytes of an older
+/// A new generation starts each time the host selects the configuration or the alternate setting. Bytes from an earlier
 /// generation are neither delivered nor sent.
 final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private enum State {
@@ -37,7 +38,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued, and how long it has to read a probe.
+  /// How long the host may read nothing before probes are queued. The host then has the same time to read a probe.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -48,20 +49,20 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes from the host that the accessory has not accepted yet, limited to the result of one round of reads.
+  /// Bytes from the host that the accessory has not accepted yet. There are never more than one round of reads returns.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
-  /// Bytes that were taken from the channel but did not fit into a write.
+  /// Bytes that were taken from the channel but did not fit into the current write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The number of empty packets to write before anything else, each of which ends a transfer of full packets or is a
-  /// probe.
+  /// The number of empty packets to write before anything else. Each of them is a probe or marks the end of a transfer
+  /// that consists of full packets.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
   private var quiet: LoopTimer?
   private var hasRead = false
-  /// Whether the bus is suspended, in which case the host reads nothing.
+  /// Whether the bus is suspended. A host reads nothing while the bus is suspended.
   var isAsleep = false
 
   init(
@@ -98,7 +99,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host assumes that unread bytes were delivered, so a channel that loses them has not ended in an orderly way.
+    // The host assumes that bytes were delivered even if the accessory has not read them. If such bytes are lost, the
+    // channel must not appear to end in an orderly way.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -169,7 +171,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private func readMore() {
     switch state {
     case .waiting: break
-    // While the accessory accepts no bytes, the host's transfers stay pending.
+    // While the accessory is not accepting bytes, the host's transfers stay pending.
     case .carrying(let pipe): if !pipe.takesBytes { return }
     case .off, .leaving, .spent: return
     }
@@ -193,7 +195,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// Returns the next write; repeated calls return the same write until it has started.
+  /// Returns the next write. Repeated calls return the same write until it has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -224,7 +226,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Accepts no bytes, because the pipe must keep the bytes in memory until the kernel has written them.
+  /// Always returns 0, because the bytes must stay in the pipe's memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
@@ -239,7 +241,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // The work is deferred to a later turn, because another method of this object may be running.
+    // The work is deferred to a later turn because another method of this object may be running.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

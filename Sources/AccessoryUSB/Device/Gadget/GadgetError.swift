@@ -1,13 +1,13 @@
 import AccessoryCore
 import Glibc
 
-/// The reason why a gadget cannot be created, and the command that fixes the problem, if any.
+/// The reason why a gadget cannot be created, with the command that fixes the problem, if any.
 package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can act as a USB device.
   case noControllers
-  /// The controller does not exist; `existing` lists those that do.
+  /// The controller does not exist. `existing` lists the controllers that do.
   case noController(String, existing: [String])
-  /// No controller was specified, and there are several.
+  /// No controller was specified, and the machine has several.
   case severalControllers([String])
   case taken(String, by: Holder)
   case noConfigFS
@@ -17,7 +17,7 @@ package enum GadgetError: Error, Equatable, Sendable {
   /// The kernel is too old to mount a file system without a directory.
   case oldKernel
   case notRoot
-  /// The kernel refused some other operation.
+  /// The kernel refused another operation.
   case refused(String, code: Int32)
 
   package enum Holder: Equatable, Sendable {

@@ -4,7 +4,7 @@ import Glibc
 /// Creates, binds, unbinds and removes one gadget in configfs.
 struct GadgetFolder {
   let folder: SystemFolder
-  /// Removes a folder; configfs then also removes the folder's files.
+  /// Removes a folder. In configfs, this also removes the folder's files.
   private let removeFolder: (String) -> Int32
 
   init(_ folder: SystemFolder, removeFolder: @escaping (String) -> Int32 = { rmdir($0) }) {
@@ -12,11 +12,11 @@ struct GadgetFolder {
     self.removeFolder = removeFolder
   }
 
-  /// The controller to which the gadget is bound; nil if it is not bound.
+  /// The controller to which the gadget is bound, or nil if it is not bound.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget, and returns the names of the configfs files that this kernel is too old to provide. On
-  /// failure, removes everything that was created.
+  /// Creates the gadget. Returns the names of the configfs files that this kernel is too old to provide. If an error
+  /// occurs, removes everything it has created.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module, and reports ENOENT if it cannot find the module.
+      // The kernel tries to load the module. It reports ENOENT if it cannot find the module.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -59,11 +59,11 @@ struct GadgetFolder {
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
   func unbind() {
-    // The kernel reports an error if the gadget is not bound, which is harmless.
+    // The kernel reports an error if the gadget is not bound. This error can be ignored.
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes all existing parts of the gadget. Returns false if any part is left.
+  /// Removes those parts of the gadget that exist. Returns false if any part could not be removed.
   @discardableResult
   func remove() -> Bool {
     unbind()
@@ -83,7 +83,7 @@ struct GadgetFolder {
   }
 }
 
-/// The folders, files and link to create in configfs for a gadget, in the order that the kernel requires.
+/// The folders, files and link that must be created in configfs for a gadget, in the order that the kernel requires.
 struct GadgetLayout: Equatable {
   enum Step: Equatable {
     case folder(String)
@@ -109,7 +109,7 @@ struct GadgetLayout: Equatable {
     self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
-      // Without this file, a 5 Gbit/s port would advertise a speed for which there are no descriptors.
+      // Without this file, a 5 Gbit/s port would advertise a speed for which the gadget has no descriptors.
       .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
       .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),
@@ -122,7 +122,7 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// Shortens a string to fit without splitting a character, and removes line breaks, which would end the string.
+  /// Shortens a string to fit, without splitting a character. Also removes line breaks, which would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

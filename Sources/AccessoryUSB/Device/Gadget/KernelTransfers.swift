@@ -2,21 +2,21 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// Performs transfers on a pair of FunctionFS files with kernel AIO, because these files cannot be polled, and a
-/// blocking read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
+/// Uses kernel AIO for transfers on a pair of FunctionFS files, because these files cannot be polled and a blocking
+/// read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
-/// A transfer's memory must not be used until the kernel has reported that the transfer is complete, even if it was
-/// cancelled. Destroying the AIO context waits for all pending transfers, so the memory is freed afterwards.
+/// Even if a transfer is cancelled, its memory must not be used until the kernel has reported that the transfer is
+/// complete. Destroying the AIO context waits for all pending transfers, so the memory is freed only after that.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
-  /// Each read covers only one packet, so many reads are needed to keep the bus busy.
+  /// Each read covers only one packet, so the bus stays busy only if many reads are pending.
   static let mostReads = 64
   static let mostWrites = 8
-  /// The maximum number of bytes per write, because the kernel copies a write into one block of memory.
+  /// The maximum number of bytes per write. The kernel copies each write into a single block of memory.
   static let writeSize = 16 * 1024
   private static let readSize = 1024
 
   weak var handler: (any TransferHandler)?
-  /// Called before completions are reported, because the events of endpoint 0 must be handled first.
+  /// Called before completed transfers are reported, because the events from endpoint 0 must be handled first.
   var willReport: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
   private let events: Int32
@@ -41,7 +41,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operations = .allocate(capacity: Self.slots)
     operations.initialize(repeating: iocb(), count: Self.slots)
     memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
-    // After this point, deinit cleans up.
+    // From this point on, deinit releases everything.
     guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
     guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
       throw GadgetError("set up kernel AIO", code: errno)
@@ -155,15 +155,16 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs a gadget's bulk transfers. ``KernelTransfers`` uses kernel AIO; tests use another implementation.
+/// Performs the bulk transfers of a gadget. ``KernelTransfers`` uses kernel AIO, and tests use an implementation of
+/// their own.
 ///
-/// Each transfer has a tag and completes exactly once, in a later turn, even if it is cancelled. The transfers of one
-/// direction complete in the order in which they were started.
+/// Each transfer has a tag. It completes exactly once and in a later turn, even if it is cancelled. The transfers in
+/// each direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
   var handler: (any TransferHandler)? { get set }
 
-  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. Fewer reads may be started,
-  /// without an error, while cancelled transfers have not completed.
+  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. While cancelled transfers are
+  /// still pending, fewer reads may be started; this is not an error.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
   /// Starts writing one transfer, which may be empty. Returns false if there is no room for another transfer.
@@ -173,7 +174,7 @@ protocol TransferQueue: AnyObject {
 }
 
 protocol TransferHandler: AnyObject {
-  /// Called when a transfer has completed. Bytes that were read are valid until this call returns.
+  /// Called when a transfer has completed. The bytes that were read are valid only until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
   /// Called after each batch of completed transfers.
@@ -181,8 +182,8 @@ protocol TransferHandler: AnyObject {
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint, or the transfer was cancelled; neither is a failure.
+  /// The host is not using the endpoint, or the transfer was cancelled. Neither case is a failure.
   case away
-  /// Another problem, with the kernel's error number.
+  /// Another problem occurred. The value is the kernel's error number.
   case failed(Int32)
 }

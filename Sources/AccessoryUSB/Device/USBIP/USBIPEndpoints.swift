@@ -1,22 +1,21 @@
-/// One pair of bulk endpoints of an imported device, which connects the host's pending transfers to the accessory's
-/// channel.
+/// One pair of an imported device's bulk endpoints. Connects the host's pending transfers to the accessory's channel.
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair gets a channel when the host
-/// selects alternate setting 1, and loses it when the host selects another setting or the accessory closes the channel.
-/// After the accessory closes the channel, the pair stays halted until the host selects a setting again, because a USB
-/// device can signal an end only with a halt.
+/// selects alternate setting 1. It loses the channel when the host selects another setting or the accessory closes the
+/// channel. After the accessory closes the channel, the pair stays halted until the host next selects a setting,
+/// because a halt is the only way for a USB device to end a session.
 final class USBIPEndpoints {
   let interface: UInt8
-  /// The protocol of a native transport's pair; nil for the iAP2 pair.
+  /// The protocol of a native transport's pair, or nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  // Exclusivity checking is off in this type, because a pair belongs to one loop and calls no other code while its
-  // state changes.
+  // Exclusivity checking is off in this type because a pair belongs to one loop and calls no other code while its state
+  // changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
   /// The host's pending reads, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// The host's writes whose bytes the accessory has not accepted yet, in order.
+  /// The host's writes, in order, whose bytes the accessory has not accepted yet.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
@@ -43,14 +42,15 @@ final class USBIPEndpoints {
     isHalted = false
   }
 
-  /// Removes the channel and returns it, so that the caller can end it. A native transport's endpoints are then halted.
+  /// Removes the channel and returns it, so that the caller can end it. The endpoints of a native transport are then
+  /// halted.
   func leave() -> BulkPipe? {
     defer { pipe = nil }
     if protocolName != nil { isHalted = true }
     return pipe
   }
 
-  /// Called when the accessory has closed its channel: the host receives the bytes sent so far, and then a halt.
+  /// Called when the accessory has closed its channel. The host receives the bytes sent so far, and then a halt.
   func close() {
     isHalted = true
   }
@@ -61,8 +61,8 @@ final class USBIPEndpoints {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether bytes from the host can be delivered immediately: the accessory accepts bytes, and no earlier bytes are
-  /// waiting.
+  /// Whether bytes from the host can be delivered immediately. This is the case if the accessory is accepting bytes and
+  /// no earlier bytes are waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
   func addReader(_ sequence: UInt32, _ length: Int) {
@@ -74,7 +74,7 @@ final class USBIPEndpoints {
     heldBytes += data.count
   }
 
-  /// Cancels a pending transfer; returns true if there was one.
+  /// Cancels a pending transfer. Returns true if there was one.
   func unlink(_ sequence: UInt32) -> Bool {
     if let index = readers.firstIndex(where: { $0.sequence == sequence }) {
       readers.remove(at: index)
@@ -90,8 +90,8 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the host's next read that can be answered, and the accessory's bytes for it, which are nil if the endpoint
-  /// is halted.
+  /// Returns the host's next read that can be answered, with the accessory's bytes for it. The bytes are nil if the
+  /// endpoint is halted.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -100,7 +100,8 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the host's next write that can be answered, and its bytes, which are nil if the endpoint is halted.
+  /// Returns the host's next write that can be answered, with the bytes written. The bytes are nil if the endpoint is
+  /// halted.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()

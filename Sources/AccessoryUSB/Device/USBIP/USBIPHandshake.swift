@@ -1,18 +1,18 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests that a client can send before it has imported a device, and the answers to them. All numbers are
+/// The requests that a client can send before it has imported a device, with the server's answers. All numbers are
 /// big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// Imports this device for as long as the connection lasts.
+  /// The client asks to import this device for as long as the connection lasts.
   case take(busID: String)
 
   /// The version that Linux has used since 2009: 1.1.1.
   static let version: UInt16 = 0x0111
   private static let busIDSize = 32
 
-  /// Parses a request from the start of the received bytes; nil while the request is incomplete.
+  /// Parses a request from the start of the received bytes. Returns nil while the request is incomplete.
   static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
     if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
@@ -40,7 +40,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// Encodes the answer to ``take(busID:)``: the device, or the reason why it is refused.
+  /// Encodes the answer to ``take(busID:)``: either the device or the reason why it is refused.
   static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -59,7 +59,7 @@ enum USBIPHandshake: Equatable {
 
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// The device's number on the server's only bus; the bus ID contains this number.
+  /// The device's number on the server's only bus. The bus ID contains this number.
   let number: Int
 
   var busID: String { "1-\(number)" }
@@ -70,7 +70,7 @@ struct USBIPListedDevice {
     out.addText(busID, size: 32)
     out.addBigEndian(UInt32(1))
     out.addBigEndian(UInt32(number + 1))
-    // The values of Linux's enum usb_device_speed.
+    // These are the values of Linux's enum usb_device_speed.
     out.addBigEndian(UInt32(shape.speed == .full ? 2 : 3))
     out.addBigEndian(shape.vendor)
     out.addBigEndian(shape.product)
@@ -82,7 +82,7 @@ struct USBIPListedDevice {
   }
 }
 
-/// A protocol error by a USB/IP client, after which the server closes the connection.
+/// A protocol error made by a USB/IP client. The server then closes the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -114,17 +114,18 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// A step that a USB/IP server expects a client to take. Each step has a time limit, because the client occupies a
-/// device or a connection that others may need.
+/// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client is
+/// occupying a device or a connection that other clients may need.
 ///
-/// A client that has a device and no pending step may stay silent indefinitely, because a kernel sends nothing while no
-/// program uses the device. TCP keep-alive detects a silent client whose machine is gone.
+/// A client that has imported a device and has no step pending may stay silent indefinitely, because its kernel sends
+/// nothing while no program is using the device. TCP keep-alive detects that a silent client's machine is gone.
 enum USBIPDebt: CaseIterable {
-  /// The client has connected but not sent its request.
+  /// The client has connected but has not sent its request.
   case request
-  /// The client has requested a list or an unavailable device, and does not read the answer.
+  /// The client has requested a list or an unavailable device but is not reading the answer.
   case answer
-  /// The client has imported a device but not sent a transfer. Every kernel first reads the descriptors.
+  /// The client has imported a device but has not sent a transfer. The first thing every kernel does is to read the
+  /// descriptors.
   case firstTransfer
   case restOfTransfer
   case transferAnswers
@@ -150,7 +151,7 @@ enum USBIPDebt: CaseIterable {
 }
 
 extension [UInt8] {
-  /// Appends text as a field of fixed size, padded with zero bytes.
+  /// Appends text as a fixed-size field, padded with zero bytes.
   fileprivate mutating func addText(_ text: String, size: Int) {
     let bytes = Array(text.utf8.prefix(size - 1))
     self += bytes + [UInt8](repeating: 0, count: size - bytes.count)

@@ -1,28 +1,28 @@
-/// A request from a client that has imported a device: either a transfer or the cancellation of one.
+/// A request from a client that has imported a device: either a transfer or the cancellation of a transfer.
 enum USBIPRequest: Equatable {
   case submit(Submission)
-  /// Cancels the request `victim`.
+  /// Cancels the request whose number is `victim`.
   case unlink(sequence: UInt32, victim: UInt32)
 
   struct Submission: Equatable {
-    /// The number that identifies the request and is repeated in the answer.
+    /// The number that identifies the request. The answer repeats this number.
     var sequence: UInt32
     /// The endpoint's number, without its direction.
     var endpoint: UInt8
     var isIncoming: Bool
-    /// The number of bytes that the host sends, or the maximum number that it accepts.
+    /// The number of bytes that the host is sending, or the maximum number that it accepts.
     var length: Int
     var setup: ControlEndpoint.Setup
-    /// The position of the host's bytes in the buffer from which the request was read.
+    /// The position of the host's bytes in the buffer that contains the request.
     var data: Range<Int>
   }
 
-  /// The maximum number of bytes in one transfer. Requests from Linux are far smaller.
+  /// The maximum number of bytes in one transfer. Linux's requests are far smaller than this limit.
   static let longestTransfer = 1 << 20
   static let headerSize = 48
 
-  /// Parses a request that begins at `start`; nil while the request is incomplete. An invalid header causes an error
-  /// immediately, so that the server never waits for the rest of an excessively long request.
+  /// Parses a request that begins at `start`. Returns nil while the request is incomplete. An invalid header causes an
+  /// error immediately, so the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -55,10 +55,10 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request, which reports whether the transfer was still pending. A transfer that was
-  /// cancelled while pending gets no other answer.
+  /// Encodes the answer to an unlink request. The answer reports whether the transfer was still pending. If a transfer
+  /// is cancelled while pending, the client receives no other answer to it.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    // The status -104 is -ECONNRESET, as in the answers of Linux servers.
+    // Linux servers also answer with status -104, which is -ECONNRESET.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 

@@ -1,9 +1,10 @@
 import AccessoryCore
 
-/// A USB/IP server, which offers simulated accessories to a kernel as USB devices.
+/// A USB/IP server, which offers simulated accessories as USB devices to other machines' kernels.
 ///
-/// The server opens no socket itself. A listener passes every connection to ``accept(_:from:)``. On Linux,
-/// `usbip attach` connects, asks for a device, and hands the connection to the kernel's virtual host controller.
+/// The server opens no socket itself. A listener passes each connection to ``accept(_:from:)``. On Linux, `usbip
+/// attach` connects to the server, asks for a device, and hands the connection over to the kernel's virtual host
+/// controller.
 ///
 /// ```swift
 /// let server = USBIPServer(on: loop) { print($0) }
@@ -12,13 +13,13 @@ import AccessoryCore
 /// server.accept(channel, from: "127.0.0.1")
 /// ```
 public final class USBIPServer {
-  /// The time that a client has to send a request, and then to read the answer.
+  /// How long a client has to send a request and, after that, to read the answer.
   package static let patience = Duration.seconds(10)
   /// How long a client that has imported a device may leave a transfer incomplete or answers unread.
   package static let transferPatience = Duration.seconds(30)
-  /// The maximum number of clients that have not imported a device, because they have sent no request or have not read
-  /// the answer. If another client connects, the longest-waiting client is disconnected, so that silent clients cannot
-  /// block others.
+  /// The maximum number of clients that have not imported a device, either because they have sent no request or because
+  /// they have not read the answer. If another client connects, the server disconnects the one that has been waiting
+  /// longest, so that silent clients cannot block others.
   package static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -27,14 +28,15 @@ public final class USBIPServer {
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
 
-  /// Creates a server without accessories. `report` is called with a sentence for each protocol error by a client.
+  /// Creates a server without accessories. `report` is called with a sentence about each protocol error that a client
+  /// makes.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
     complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
   }
 
-  /// Adds an accessory to this server's bus without plugging it in. The accessory's bus ID stays the same each time it
-  /// is plugged in.
+  /// Adds an accessory to this server's bus without plugging it in. The accessory keeps its bus ID when it is unplugged
+  /// and plugged in again.
   public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
     let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
     nextNumber += 1
@@ -42,7 +44,7 @@ public final class USBIPServer {
     return export
   }
 
-  /// Serves a client that has just connected, and whose channel has not been started.
+  /// Serves a client that has just connected. The client's channel must not have been started.
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     if clients.count(where: \.isWaiting) >= Self.mostWaiting {
@@ -90,14 +92,14 @@ public final class USBIPExport {
 
   package var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs the accessory in, so that clients can import it. `onEvent` is called with a new cable for each host that
-  /// begins to use the accessory.
+  /// Plugs the accessory in, so that clients can import it. Each time a host begins to use the accessory, `onEvent` is
+  /// called with a new cable.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
     precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent
   }
 
-  /// Unplugs the accessory, and disconnects the client that has imported it, if any.
+  /// Unplugs the accessory and disconnects the client that has imported it, if any.
   public func unplug() {
     onEvent = nil
     held?.unplug()
@@ -109,12 +111,12 @@ public final class USBIPExport {
   }
 }
 
-/// One connection to a USB/IP server, which sends a request and may then import a device.
+/// A connection to a USB/IP server. The client sends a request and may then import a device.
 private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// The request was answered, and these bytes of the answer have not been sent yet.
+    /// The request was answered. These bytes of the answer have not been sent yet.
     case leaving(rest: [UInt8])
     case over
   }
@@ -123,7 +125,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Exclusivity checking is off, because a client belongs to one loop and calls no other code while its state changes.
+  // Exclusivity checking is off because a client belongs to one loop and calls no other code while its state changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
@@ -178,8 +180,8 @@ private final class USBIPClient: ChannelHandler {
       ask(asked)
     case .holding(let held, _):
       held.received(bytes)
-      // A client that keeps sending requests without reading the answers must not exhaust memory, so the server reads
-      // no more requests until the client has read answers.
+      // A client that keeps sending requests without reading the answers must not exhaust the server's memory, so the
+      // server stops reading requests until the client has read some answers.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -205,7 +207,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  // MARK: Requests without a device
+  // MARK: Requests before a device is imported
 
   private func ask(_ bytes: [UInt8]) {
     do throws(USBIPError) {
@@ -230,7 +232,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // A connection that cannot accept its first few hundred bytes is useless.
+    // A connection that cannot accept even its first few hundred bytes is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
@@ -247,7 +249,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Closes the connection after the answer has been sent, or if the client does not read the answer in time.
+  /// Closes the connection once the answer has been sent, or when the client has not read it in time.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
