@@ -6,7 +6,7 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated Apple device. It identifies and authenticates the accessories at the other ends of its cables, and
+/// A simulated Apple device. It identifies and authenticates the accessories that are connected to it by cables, and
 /// publishes them to apps.
 ///
 /// ```swift
@@ -15,22 +15,22 @@ import IAP2
 /// device.plugIn(cable, at: "unix:/tmp/glasses.sock")
 /// ```
 ///
-/// Several apps can use one device; each is an ``AppView``.
+/// Several apps can use one device. Each app is an ``AppView``.
 public final class Device {
   /// The settings of this device.
   public let settings: DeviceSettings
   /// The loop on which all events are handled.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The following two values are derived from the settings once, for all cables.
+  // The next two values are derived from the settings only once and are used for all cables.
 
   let peerSettings: DevicePeer.Settings
   let findsOrder: Bool
   let authenticator: any DeviceAuthenticator
-  /// The rules for the control messages that the device sends without being asked.
+  /// The rules for the control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// The order of authentication and identification for each accessory, if the device has to find it out.
+  /// Whether authentication or identification comes first for each accessory, if the device has to find this out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -44,7 +44,7 @@ public final class Device {
   var ids: ConnectionIDs
   var random: SeededRandom
 
-  /// Creates a device without cables. `report` receives all events of the device on the loop.
+  /// Creates a device that has no cables. `report` is called on the loop with all events from the device.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
@@ -68,7 +68,7 @@ public final class Device {
   /// The number of cables that are plugged in.
   public var cableCount: Int { attachments.count }
 
-  /// The link counters of all cables, including cables that are no longer plugged in.
+  /// The combined link counters of all cables, including those that have been unplugged.
   public var linkCounters: LinkCounters {
     var sum = formerLinks
     for attachment in attachments { sum += attachment.linkCounters }
@@ -76,9 +76,9 @@ public final class Device {
   }
 
   /// Plugs in a cable. The device keeps the cable until the accessory closes it or ``unplugAll(_:)`` is called. If the
-  /// accessory's identification contradicts `announced`, a warning is reported. With `refusesSignatures`, the device
-  /// refuses even valid signatures. `key` distinguishes accessories with the same address. `worldNumber` is added to
-  /// the events.
+  /// accessory's identification contradicts `announced`, the device reports a warning. If `refusesSignatures` is true,
+  /// the device refuses even valid signatures. `key` distinguishes between accessories that have the same address.
+  /// Events contain `worldNumber`.
   public func plugIn(
     _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -104,8 +104,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices newly plugged-in cables. According to a report (failure W15), a real device stopped
-  /// noticing cables after accessories had been replugged quickly, and had to be restarted.
+  /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device no
+  /// longer noticed cables after accessories had been quickly unplugged and replugged. It had to be restarted.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -115,23 +115,23 @@ public final class Device {
     }
   }
 
-  /// Unplugs every cable at the device's end.
+  /// Unplugs every cable from the device.
   public func unplugAll(_ reason: String = "unplugged") {
     for attachment in attachments { attachment.close(reason) }
   }
 
-  /// Creates an app that uses this device. The app is not notified of accessories that are already published, which are
-  /// in ``AppView/accessories``.
+  /// Creates an app that uses this device. The app is not notified of accessories that are already published, but
+  /// ``AppView/accessories`` contains them.
   public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
     let app = AppView(device: self, handler: handler, settings: settings)
     apps.append(app)
     return app
   }
 
-  /// Sends a control message to every identified accessory, or to those with the given serial number. If one of the
-  /// device's rules sends this message, changes the rule's parameters instead; the message then goes to subscribed
-  /// accessories now, and to others when they request it. Returns the number of accessories to which the message was
-  /// sent immediately.
+  /// Sends a control message to all identified accessories, or only to those with the given serial number. If this
+  /// message is sent by one of the device's rules, changes the rule's parameters instead. Subscribed accessories then
+  /// receive the message now, and others receive it when they request it. Returns the number of accessories to which
+  /// the message was sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
@@ -152,8 +152,8 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// Returns a link's limits as text. The latest text is cached, because an accessory usually reconnects with the same
-  /// limits.
+  /// Returns the limits of a link as text. The most recent text is cached because an accessory usually has the same
+  /// limits when it reconnects.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
     if lastTerms.length != length || lastTerms.window != window {
@@ -181,7 +181,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Notifies the apps that an accessory was published or withdrawn; `subject` describes the accessory.
+  /// Notifies the apps that an accessory was published or withdrawn. `subject` describes the accessory.
   func perform(_ action: AccessoryNotice, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -195,7 +195,7 @@ public final class Device {
   }
 }
 
-/// A cable that is or was plugged into a device.
+/// A cable that is, or was, plugged into a device.
 public final class PluggedCable {
   fileprivate var attachment: DeviceAttachment?
   fileprivate var isOver = false
@@ -203,23 +203,24 @@ public final class PluggedCable {
 
   fileprivate init(_ cable: Cable) { main = cable.main }
 
-  /// Unplugs the cable at the device's end. Has no effect if the cable has already ended.
+  /// Unplugs the cable from the device. Has no effect if the connection over the cable has already ended.
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
-    // The device has not noticed the cable, so there is no attachment to close.
+    // The device has not noticed the cable, so no attachment has to be closed.
     isOver = true
     main.close()
   }
 }
 
 extension Device: CableOwner {
-  /// Plugs in a cable that a dialer has connected to an accessory.
+  /// Plugs in the cable through which a dialer has connected to an accessory.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// Plugs in a cable that a dialer has connected to an accessory, and returns a handle for unplugging it.
+  /// Plugs in the cable through which a dialer has connected to an accessory. Returns a handle for unplugging the
+  /// cable.
   @discardableResult
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
@@ -239,7 +240,7 @@ extension Device: CableOwner {
     return plugged
   }
 
-  /// Adds a dialer's report to the timeline.
+  /// Adds an event from a dialer to the timeline.
   public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): log(.warning(reason.description), accessory.subject)
@@ -251,14 +252,14 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event; nil if its medium provides no information about it.
+  /// The accessory as the subject of an event, or nil if its medium provides no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
 }
 
 extension Device {
-  /// Shows the system's alert if no installed app declares one of the accessory's protocols in its Info.plist.
+  /// If no installed app declares any of the accessory's protocols in its Info.plist, shows the system's alert.
   private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
     guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
     let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
@@ -272,50 +273,50 @@ extension Device {
 public enum AuthenticationMode: String, CaseIterable, Sendable {
   /// The device refuses an accessory with an unreadable certificate or a wrong signature, and sends AA04.
   case verify
-  /// The device accepts an accessory whose certificate or signature is wrong, and only reports a warning.
+  /// The device accepts an accessory whose certificate or signature is wrong, but reports a warning.
   case accept
-  /// The device does not ask for authentication, like some real hosts.
+  /// The device does not ask for authentication. Some real hosts behave like this.
   case skip
 }
 
 /// The settings of a device.
 public struct DeviceSettings {
-  /// The link settings for the device's end.
+  /// The link settings that the device uses.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may stay silent before the link is up.
+  /// How long an accessory may stay silent before the link is established.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Whether authentication or identification comes first. Publishing accessories before they are ready requires
-  /// identification first.
+  /// Whether authentication or identification comes first. If accessories are to be published before they are ready,
+  /// identification must come first.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
   /// The flicker that the device causes, if any.
   public var flicker: Flicker?
-  /// Whether the system shows an alert if no app declares one of an accessory's protocols.
+  /// Whether the system shows an alert when no app declares any of an accessory's protocols.
   public var alertsForMissingApps = true
   /// The authenticator that verifies accessories.
   public var authenticator: any DeviceAuthenticator
-  /// Whether to report every control message as an event, and every undeclared message as a warning.
+  /// Whether to report every control message as an event and every undeclared message as a warning.
   public var tellsMessages = false
-  /// Whether to warn about delayed or damaged traffic on a line (``LineWatch``).
+  /// Whether to warn about delayed or damaged traffic on a line (see ``LineWatch``).
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// The information that the device gives accessories, and its answers to their messages.
+  /// The information that the device gives to accessories, and how it answers their messages.
   public var profile = DeviceProfile()
-  /// The time of day at which the loop's clock was zero, in seconds since 1970.
+  /// The time of day, in seconds since 1970, at which the loop's clock was zero.
   public var epoch: UInt64 = 1_777_777_777
-  /// The artwork of the current track; nil if there is none.
+  /// The artwork of the current track, or nil if there is none.
   public var artwork: [UInt8]?
-  /// Receives the files that accessories send; if nil, files are dropped.
+  /// Receives the files that accessories send. If nil, the files are dropped.
   public var keepFile: FileTransfers.Keeper?
 
-  /// Creates the default settings, with the given authenticator.
+  /// Creates the default settings with the given authenticator.
   public init(authenticator: any DeviceAuthenticator) {
     self.authenticator = authenticator
   }
 
-  /// The link settings for the device's end. If accessories are published early, identification comes first, because it
+  /// The link settings that the device uses. If accessories are published early, identification comes first because it
   /// provides the accessory's name.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
@@ -326,16 +327,16 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device must find out the order of authentication and identification by trial.
+  /// Whether the device must find out by trial if authentication or identification comes first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response before reversing the order of authentication and
-  /// identification, if the reverse order has not been tried yet.
+  /// How long to wait for an accessory's first response. After that, the order of authentication and identification is
+  /// reversed, unless the reverse order has already been tried.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 
 extension TimelineEvent.Subject {
-  /// Creates the subject of an event about a publication.
+  /// Creates the subject of an event that concerns a publication.
   public convenience init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,

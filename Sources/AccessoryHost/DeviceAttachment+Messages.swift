@@ -2,9 +2,10 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// File transfers, messages from the device's rules, and other messages outside identification and sessions.
+// File transfers, messages sent by the device's rules, and other messages that do not belong to identification or
+// sessions.
 extension DeviceAttachment {
-  /// Starts the rules that apply to this accessory, once its identification has been accepted. A rule may send a
+  /// Once this accessory's identification has been accepted, starts the rules that apply to it. A rule may send a
   /// message immediately.
   func beginRules(_ identification: Identification) {
     let declared = identification.messagesReceived
@@ -42,7 +43,8 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message, or changes the rules' parameters for it. Returns true if the message was sent immediately.
+  /// Sends a message or, if rules send this message, changes their parameters for it. Returns true if the message was
+  /// sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {
@@ -79,8 +81,8 @@ extension DeviceAttachment {
     return files
   }
 
-  /// If the accessory asks for the current track's artwork, starts the file transfer before the update that refers to
-  /// the file is sent.
+  /// If the accessory asks for the current track's artwork, starts the file transfer before sending the update that
+  /// refers to the file.
   private func offerArtwork(_ message: ControlMessage, _ player: MessagePlayer) {
     if let offered, files?.isUnderWay(offered) == true { return }
     guard let artwork = device.settings.artwork, let parameters = try? ParameterReader.read(message.body),

@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The device's side of one cable. The peer contains the state machines for identification and authentication, and this
-/// class contains the one for publication.
+/// The device's side of one cable. Identification and authentication are handled by state machines in the peer, and
+/// publication by a state machine in this class.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -14,13 +14,13 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Applies the device's message rules; nil if none of the rules applies to this accessory.
+  /// Applies the device's message rules. This is nil if none of the rules applies to this accessory.
   var player: MessagePlayer?
-  /// The file transfers on the link; nil until the first one.
+  /// The file transfers on the link. This is nil until the first transfer.
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity checking is off, because every event uses these properties. No other code runs while these properties
+  // Exclusivity checking is off because every event uses these properties. No other code runs while these properties
   // are read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
@@ -76,7 +76,7 @@ final class DeviceAttachment: ConnectionOwner {
     }
   }
 
-  /// Schedules the next check of the line, unless the line is idle, so that an idle session causes no wake-ups.
+  /// Schedules the next check of the line, unless the line is idle. An idle session therefore causes no wake-ups.
   private func watchLineSoon() {
     guard watchTimer == nil else { return }
     watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in
@@ -136,7 +136,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // If the link restarted within a single read, the first message has already been sent on the new link.
+      // If the link restarted during a single read, the first message has already been sent on the new link.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
@@ -185,8 +185,8 @@ final class DeviceAttachment: ConnectionOwner {
 
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
-  /// Reverses the order of authentication and identification for the next link, if the accessory did not answer the
-  /// first message and the reverse order may be tried. `event` describes how the device noticed that there was no
+  /// If the accessory did not answer the first message and the other order may be tried, reverses the order of
+  /// authentication and identification for the next link. `event` describes how the device noticed the lack of an
   /// answer.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
@@ -216,7 +216,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    // Another certificate precedes the next response, so this challenge and certificate are no longer needed.
+    // A new certificate will precede the next response, so the present challenge and certificate are no longer needed.
     defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
@@ -234,7 +234,7 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// Handles an iAP1 frame. A single frame may be noise, or a greeting from an accessory that tries both protocols.
+  /// Handles an iAP1 frame. A single frame may be noise or a greeting from an accessory that tries both iAP1 and iAP2.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
@@ -274,7 +274,7 @@ final class DeviceAttachment: ConnectionOwner {
     for action in actions { perform(action) }
   }
 
-  /// Arms the timer, which is created on demand, because only a device that causes flickers needs it.
+  /// Arms the timer. The timer is created on demand because only a device that causes flickers needs it.
   private func armTimer(at deadline: Instant) {
     let timer = timer ?? device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
     self.timer = timer
@@ -300,7 +300,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 
-  /// The subject of an event: the published accessory or, if nothing is published, the identified one.
+  /// The subject of an event. This is the published accessory or, if nothing is published, the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == published?.connectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

@@ -1,7 +1,7 @@
 import AccessoryProfiles
 import IAP2
 
-/// Remembers, for each address, whether authentication or identification comes first, if the device finds this out by
+/// Remembers for each address whether authentication or identification comes first, if the device finds this out by
 /// trial.
 ///
 /// ```
@@ -11,8 +11,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer cannot be distinguished from an accessory that refuses the
-/// order, so the other order is tried once.
+/// If an accessory is unplugged before it answers, the device cannot tell whether the accessory would have refused the
+/// order. The device therefore tries the other order once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -21,13 +21,14 @@ struct OrderMemory {
     case settled(Order)
   }
 
-  /// The maximum number of addresses to remember, because each accessory in a local directory has its own address.
+  /// The maximum number of addresses to remember. A limit is needed because each accessory in a local directory has its
+  /// own address.
   private static let limit = 10_000
 
   private var entries: [String: Entry] = [:]
 
-  /// Returns the order to use on the next link with the accessory at `place`, and whether no other order is left to
-  /// try.
+  /// Returns the order to use on the next link with the accessory at `place`, and whether the other order has already
+  /// been tried.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)
@@ -35,8 +36,8 @@ struct OrderMemory {
     }
   }
 
-  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next; nil if both
-  /// orders have been tried.
+  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next, or nil if
+  /// both orders have been tried.
   mutating func ignored(at place: String) -> Order? {
     switch entries[place] {
     case nil:

@@ -4,11 +4,11 @@ import AccessoryCore
 public enum AppState: String, CaseIterable, Sendable {
   case foreground
   case background
-  /// The app is in memory, but it is not running.
+  /// The app is in memory but is not running.
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and their effects on the app's accessories.
+/// An app's transitions between foreground, background and suspension, and how they affect the app's accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Handles bytes in one of the app's sessions. A suspended app then runs for `time`.
+  /// Handles bytes in one of the app's sessions. If the app is suspended, it then runs for `time`.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -63,7 +63,8 @@ struct AppLifecycle: Equatable {
 /// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
   case connect(PublishedAccessory)
-  /// An accessory disconnected. The value is the accessory's last state, including its connection ID and protocols.
+  /// An accessory disconnected. The value is the accessory's last known state, including its connection ID and
+  /// protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory that connected or disconnected.
@@ -74,7 +75,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   }
 }
 
-/// The notifications for a suspended app, which are held until the app runs again.
+/// The notifications for a suspended app. They are held until the app runs again.
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never saw accessory 7
@@ -82,9 +83,9 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///
-/// Invariant: the queue contains each connection ID at most once, either in a connect, or in the disconnect of an
-/// accessory that the app knows. The queue therefore has at most one entry for each accessory that the app knows, plus
-/// one for each connected accessory.
+/// Invariant: the queue contains each connection ID at most once, either in a connect notification or in the disconnect
+/// notification of an accessory that the app knows. The queue therefore has at most one entry per accessory that the
+/// app knows, plus one per connected accessory.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
@@ -102,7 +103,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // A connect before the disconnect is a change of transport, not a reattachment.
+      // If the connect precedes the disconnect, the accessory changed its transport and did not reattach.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Decides what one app sees of a device: which accessories are in its list, when the app is notified of them, and what
-/// happens to accessories and notifications when the app leaves the foreground.
+/// Decides which of a device's accessories one app sees, when the app is notified of them, and what happens to
+/// accessories and notifications when the app leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -12,11 +12,11 @@ import AccessoryCore
 /// The inner machines are ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications), and
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: the app's list contains an accessory before the app is notified of its connect, and no longer contains
-/// the accessory when the app is notified of its disconnect. The app is never notified of a hidden accessory. An app
-/// without the background mode has an empty list while it is in the background.
+/// Invariants: when the app is notified that an accessory connected, the app's list already contains the accessory;
+/// when the app is notified that an accessory disconnected, the list no longer contains it. The app is never notified
+/// of a hidden accessory. An app without the background mode has an empty list while it is in the background.
 struct AppMachine: Equatable {
-  /// An action for the caller to perform; actions must be performed in order.
+  /// An action that the caller must perform. Actions must be performed in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
@@ -25,21 +25,21 @@ struct AppMachine: Equatable {
     case hold(Bool)
     case alert(String)
     case explain(String)
-    /// Record a misuse of the API by the app.
+    /// Record that the app misused the API.
     case misuse(String)
   }
 
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// The number of registrations in the whole process. As with Apple's shared manager, one object that unregisters too
-  /// often stops the notifications for all other objects. It is unknown whether Apple's counter can go below zero. This
-  /// counter stops at zero, and an extra call is recorded as a misuse.
+  /// The number of registrations for notifications in the whole process. As with Apple's shared manager, one object
+  /// that unregisters too many times stops the notifications for all other objects. Whether Apple's counter can become
+  /// negative is unknown. This counter never becomes negative; an extra call is recorded as a misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
-  /// The published accessories that the app may see when it is running.
+  /// The published accessories that the app may see while it is running.
   private var visible: [PublishedAccessory] = []
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
@@ -60,7 +60,7 @@ struct AppMachine: Equatable {
 
   // MARK: The device
 
-  /// Launches the app. No notification is posted for accessories that are already published.
+  /// Launches the app. No notification is posted for an accessory that is already published.
   mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
     var actions: [Action] = []
     if case .sought = manifest.origin {
@@ -98,7 +98,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // In the first half of a flicker, an accessory offers no protocols, but real apps see it anyway.
+    // During the first half of a flicker, an accessory offers no protocols, but real apps still see it.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -174,8 +174,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Session events come first, so that the app reads the bytes that arrived before a disconnect before it is
-      // notified of the disconnect.
+      // Session events come first, so that the app reads the bytes that arrived before a disconnect before it learns of
+      // the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
@@ -183,7 +183,7 @@ struct AppMachine: Equatable {
   // MARK: Sessions
 
   /// Decides whether a session may be opened. `isOpenElsewhere` is true if another app has a session with the accessory
-  /// for this protocol.
+  /// for the same protocol.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
   ) -> AppSessionTable.Decision {
@@ -200,8 +200,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// Returns the alert to show if the app does not declare a session's protocol, as EADemo describes; nil if the app
-  /// declares the protocol.
+  /// Returns the alert to show if the app does not declare a session's protocol (EADemo describes this alert), or nil
+  /// if the app declares the protocol.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -225,9 +225,9 @@ public struct AppSettings: Equatable, Sendable {
   public var rules = AppRules()
   /// Whether the app is registered for notifications from the start.
   public var startsRegistered = true
-  /// The name, for use in messages, of the setting that turns off the check for declared protocols.
+  /// The name of the setting that turns off the check for declared protocols, for use in messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
-  /// Creates the settings of an app without an Info.plist, on a current system.
+  /// Creates settings for an app without an Info.plist on a current system.
   public init() {}
 }

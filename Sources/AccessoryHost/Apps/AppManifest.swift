@@ -2,9 +2,9 @@ import AccessoryFormats
 import AccessoryProfiles
 import Glibc
 
-/// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
-/// background. The manifest also records where the settings came from, because a wrong Info.plist is the usual reason
-/// for an empty list of accessories.
+/// The accessory settings in an app's Info.plist: the protocols that the app declares, and whether the app keeps its
+/// accessories in the background. The manifest also records where the settings came from, because a wrong Info.plist is
+/// the usual reason why an app's list of accessories is empty.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
@@ -20,16 +20,16 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// No Info.plist was searched for.
+    /// The program did not search for an Info.plist.
     case none
-    /// None of these paths has an Info.plist.
+    /// There is no Info.plist at any of these paths.
     case sought([String])
     case file(String)
   }
 
   /// Where the settings come from.
   public let origin: Origin
-  /// The declared protocols. Without an Info.plist, this is nil, and every protocol counts as declared.
+  /// The declared protocols. If there is no Info.plist, this is nil, and the app may use every protocol.
   public let declaredProtocols: [String]?
   /// The background modes.
   public let backgroundModes: [String]
@@ -41,10 +41,10 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app whose Info.plist was not searched for.
+  /// The manifest to use if no Info.plist was searched for.
   public static let none = AppManifest(declaredProtocols: nil)
 
-  /// Reads an Info.plist, in XML or binary form.
+  /// Reads an Info.plist in XML or binary form.
   public static func read(file path: String) throws(SourceProblem) -> AppManifest {
     let plist = try PropertyList(path: path)
     guard case .dictionary = plist else {
@@ -55,7 +55,7 @@ public struct AppManifest: Equatable, Sendable {
       backgroundModes: try plist[modesKey]?.texts(of: "\(path): \(modesKey)") ?? [])
   }
 
-  /// Reads the first Info.plist that exists. If no Info.plist exists, the manifest records the paths.
+  /// Reads the first of these Info.plist files that exists. If none exists, the manifest records the paths.
   public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)
@@ -73,7 +73,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: Messages
 
-  /// The file that was read, or the paths that were searched, for use in messages.
+  /// The file that was read or the paths that were searched, for use in messages.
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

@@ -1,9 +1,9 @@
-/// How the system treats an app where sources disagree or systems differ. Each setting has a default and alternatives
-/// that were observed in the field.
+/// How the system treats an app. These settings cover only cases in which sources disagree or systems differ. Each
+/// setting has a default and alternatives that were observed in the field.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// An app sees accessories that offer a protocol from its Info.plist, or that offer no protocol yet.
+    /// An app sees accessories that offer a protocol declared in its Info.plist, or that do not offer any protocol yet.
     case declared
     /// Apps see all accessories, as on older systems.
     case all
@@ -11,7 +11,7 @@ public struct AppRules: Equatable, Sendable {
 
   /// What happens when an app opens a session for a protocol that its Info.plist does not declare.
   public enum UndeclaredSessions: String, CaseIterable, Sendable {
-    /// No session is opened, as in iOS 5 and later.
+    /// The session is not opened, as in iOS 5 and later.
     case refused
     /// The session is opened, as in iOS 3.2 and 4.
     case allowed
@@ -21,33 +21,33 @@ public struct AppRules: Equatable, Sendable {
   public enum SecondSession: String, CaseIterable, Sendable {
     /// The first session is closed before the second is opened, as Apple documents.
     case closesFirst
-    /// No second session is opened while the first is open, as reported for iOS 11 and later.
+    /// While the first session is open, a second one cannot be opened, as reported for iOS 11 and later.
     case refused
-    /// Both sessions stay open, which iAP2 allows but no known system does. Use this setting only to test accessories.
+    /// Both sessions stay open. iAP2 allows this, but no known system does. Use this setting only to test accessories.
     case sideBySide
   }
 
   /// What happens when another app already has a session for the protocol.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session. Use this setting for accessories that serve several apps.
+    /// Each app gets its own session. Use this setting for accessories that serve several apps.
     case shared
-    /// The later app gets no session.
+    /// The second app does not get a session.
     case refused
-    /// The earlier session is closed, and the later app gets a session.
+    /// The first app's session is closed, and the second app gets a session.
     case interrupted
   }
 
-  /// The notifications that an app gets when it runs again, if an accessory reconnected with a new connection ID while
-  /// the app was suspended.
+  /// The notifications that an app receives when it runs again, if an accessory reconnected with a new connection ID
+  /// while the app was suspended.
   public enum Reattachment: String, CaseIterable, Sendable {
-    /// The app gets the disconnect notification and the connect notification.
+    /// The app receives both the disconnect notification and the connect notification.
     case both
     case nothing
-    /// The app gets only the connect notification.
+    /// The app receives only the connect notification.
     case connectOnly
   }
 
-  /// Which connect notifications the app misses, although its list of accessories is correct.
+  /// Which connect notifications do not reach the app, although its list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost, as in a beta version of iOS 11.
@@ -60,31 +60,31 @@ public struct AppRules: Equatable, Sendable {
   public var visibility = Visibility.declared
   /// What happens when an app opens a session for an undeclared protocol.
   public var undeclaredSessions = UndeclaredSessions.refused
-  /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions, as in iOS 5 and
-  /// later.
+  /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions in the background,
+  /// as in iOS 5 and later.
   public var honorsBackgroundMode = true
   /// What happens when an app opens a second session for one of an accessory's protocols.
   public var secondSession = SecondSession.closesFirst
   /// What happens when another app already has a session for the protocol.
   public var otherApps = OtherApps.shared
-  /// The notifications that an app gets about an accessory that reconnected while the app was suspended.
+  /// The notifications that an app receives about an accessory that reconnected while the app was suspended.
   public var reattachment = Reattachment.both
-  /// How long an accessory refuses sessions after it has connected. On some systems, opening a session fails at first
-  /// and succeeds after a delay.
+  /// How long an accessory refuses sessions after it connects. On some systems, opening a session fails right after the
+  /// accessory connects and succeeds later.
   public var settlingTime = Duration.zero
-  /// Whether bytes for a suspended app wake the app up, which sometimes failed on iOS 11.
+  /// Whether a suspended app is woken up when bytes arrive for it. On iOS 11, this sometimes failed.
   public var wakesForBytes = true
-  /// How long an app runs after bytes have woken it up, before it is suspended again.
+  /// How long an app that was woken up by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
   /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
   /// Which connect notifications are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session reports available bytes only once, as in one release of iOS 11.
+  /// Whether a session reports only once that bytes are available, as in one release of iOS 11.
   public var announcesBytesOnce = false
 
-  /// Creates the rules of current systems.
+  /// Creates the rules that current systems follow.
   public init() {}
 
   /// Lets apps see all accessories and open sessions for all protocols, regardless of Info.plist files.

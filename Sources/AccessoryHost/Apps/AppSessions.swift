@@ -5,10 +5,10 @@ import AccessorySessions
 /// The sessions of one app. The table decides whether the app may open another session. An accessory can have one
 /// session at a time for each of its protocols.
 struct AppSessionTable: Equatable {
-  /// The decision on an app's request to open a session.
+  /// The decision about an app's request to open a session.
   enum Decision: Equatable {
     case open
-    /// The session may be opened after these sessions have been closed.
+    /// The session may be opened once these sessions have been closed.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -22,7 +22,8 @@ struct AppSessionTable: Equatable {
   private var entries: [Entry] = []
   private var lastKey = 0
 
-  /// Decides whether to open a session, given that the app sees the accessory and may use the protocol.
+  /// Decides whether to open a session. The caller has checked that the app sees the accessory and may use the
+  /// protocol.
   func decide(
     _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
   ) -> Decision {
@@ -42,7 +43,7 @@ struct AppSessionTable: Equatable {
     entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
 
-  /// Records a new session, and returns its key, which is never reused.
+  /// Records a new session and returns its key. Keys are never reused.
   mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
     lastKey += 1
     entries.append(Entry(key: lastKey, connectionID: connectionID, protocolName: protocolName))
@@ -58,9 +59,10 @@ struct AppSessionTable: Equatable {
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory or its connection is gone, or the app may not see the accessory.
   case notConnected(connectionID: Int)
-  /// The accessory does not offer the protocol. In the first half of a flicker, an accessory offers no protocols.
+  /// The accessory does not offer the protocol. An accessory offers no protocols during the first half of a flicker.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and the fix.
+  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and says how to fix the
+  /// problem.
   case protocolNotDeclared(String, explanation: String)
   /// The app already has a session for the protocol, and the rules do not allow a second one.
   case alreadyOpen(String)
@@ -69,7 +71,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case notSettled(remaining: Duration)
   case refused(SessionRefusal)
 
-  /// A sentence that states the reason.
+  /// A sentence that gives the reason.
   public var description: String {
     switch self {
     case .notConnected(let id): "the accessory with connection ID \(id) is no longer connected"
@@ -88,16 +90,16 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// Chooses the protocol for a session.
+/// Chooses the protocol to use for a session.
 public enum ProtocolChoice {
-  /// The reason why no protocol can be chosen. The description suggests the nearest valid name, and ends without a
+  /// The reason why no protocol can be chosen. The description suggests the closest valid name and ends without a
   /// period.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The problem, and the offered protocols.
+    /// The problem and the protocols that are offered.
     public let description: String
   }
 
-  /// Returns the wanted protocol or, if `wanted` is nil, the only protocol that is offered.
+  /// Returns the wanted protocol, or the only offered protocol if `wanted` is nil.
   ///
   /// ```swift
   /// try ProtocolChoice.choose(nil, among: ["com.lawaken.iap2"])   // "com.lawaken.iap2"

@@ -19,7 +19,7 @@ public final class AppView {
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// The app's misuses of the API, in order.
+  /// The app's misuses of the API, in the order in which they occurred.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -37,12 +37,12 @@ public final class AppView {
   /// The accessories that the app currently sees, in the order in which they were published. This property corresponds
   /// to Apple's `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
-  /// The published accessories that the app does not see, because it declares none of their protocols.
+  /// The published accessories that the app does not see because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
 
   // MARK: Registration
 
-  /// The number of registrations without a matching ``unregister()``.
+  /// The number of registrations that have no matching ``unregister()`` yet.
   public var registrationCount: Int { machine.registrationCount }
 
   /// Registers for notifications. Each call needs a matching ``unregister()``.
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Bytes are handled in a later turn of the loop, because the session calls this method.
+  /// Bytes are handled in a later turn of the loop because this method is called by the session.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -160,7 +160,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // After this call, the sessions deliver the events that were withheld.
+    // After this call, the sessions deliver the events that they withheld.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -175,19 +175,20 @@ public final class AppView {
 
 /// Receives the notifications of an app.
 public protocol AppHandler: AnyObject {
-  /// An accessory connected. In the first half of a flicker, the accessory has no protocols.
+  /// An accessory connected. During the first half of a flicker, the accessory has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
+  /// An accessory disconnected. The value is the accessory's last known state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Notifies the accessory's delegate of a disconnect, after any notification has been posted.
+  /// Notifies the accessory's delegate of a disconnect. If a notification is posted as well, it is posted first.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app was suspended, or is running again. Only apps that keep their accessories while suspended get this call.
+  /// The app was suspended or is running again. This is called only for apps that keep their accessories while
+  /// suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 
 extension AppHandler {
   /// The default implementation does nothing.
   public func appRuns(_ isRunning: Bool, _ app: AppView) {}
-  /// The default implementation does nothing, for apps without accessory delegates.
+  /// The default implementation, for apps without accessory delegates, does nothing.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }

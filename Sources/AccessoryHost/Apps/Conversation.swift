@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the previous one. Used by `easim send`.
+/// Sends requests over one session. Each request is sent after the reply to the previous one. Used by `easim send`.
 public final class Conversation: SessionHandler {
-  /// One request, and the expected reply.
+  /// A request and the expected reply.
   public struct Exchange: Equatable, Sendable {
     /// The bytes to send.
     public var request: [UInt8]
@@ -20,7 +20,7 @@ public final class Conversation: SessionHandler {
   /// An event of the conversation.
   public enum Event: Equatable, Sendable {
     case replied(Int, [UInt8])
-    /// Every reply was as expected; the conversation is over.
+    /// Every reply was as expected, and the conversation is over.
     case done
     /// The reply to the request with this index was not as expected. Nothing more is sent.
     case different(Int, [UInt8])
@@ -39,11 +39,11 @@ public final class Conversation: SessionHandler {
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// Any extra bytes after the last reply, if that reply must match byte for byte.
+  /// Any extra bytes that arrived after the last reply, if that reply must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
-  /// Creates a conversation. `onEvent` receives each reply, and finally how the conversation ended.
+  /// Creates a conversation. `onEvent` is called for each reply, and at the end with the outcome of the conversation.
   ///
   /// - Parameter settle: how long to watch for extra bytes after the last reply, if that reply must match byte for
   ///   byte.
@@ -58,17 +58,18 @@ public final class Conversation: SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// Starts the conversation on an open session, and becomes the session's handler.
+  /// Starts the conversation on an open session and becomes the session's handler.
   public func start(on session: Session) {
     self.session = session
     session.handler = self
     proceed()
   }
 
-  /// The index of the current request, the number of its bytes that were sent, and the reply so far.
+  /// The index of the current request, the number of its bytes that have been sent, and the part of the reply that has
+  /// arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
-  /// Sends more bytes, because there is room.
+  /// Sends more bytes, because space has become available.
   public func sessionIsWritable(_ session: Session) { proceed() }
 
   /// Handles bytes that have arrived.
@@ -81,7 +82,7 @@ public final class Conversation: SessionHandler {
     guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
-    // Many accessories close the session after replying, so the end of the session may complete the reply.
+    // Many accessories close the session after they have replied, so the end of the session may complete the reply.
     if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
@@ -130,7 +131,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// Handles the completion of the last reply, and watches for extra bytes if that reply must match byte for byte.
+  /// Handles the completion of the last reply. If that reply must match byte for byte, watches for extra bytes.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()
@@ -139,7 +140,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether all replies are complete and correct, and the conversation is only watching for extra bytes.
+  /// Whether all replies are complete and correct and the conversation is only watching for extra bytes.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {

@@ -4,13 +4,13 @@ import IAP2
 
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
-/// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// come from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive, and the
-/// kind of mistake is reported too.
+/// An echo is compared byte by byte as it arrives, so the position of the first difference is known. If the bytes come
+/// from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive. The kind of
+/// mistake is then reported as well.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
-    /// No reply is expected. The exchange is done when everything has been acknowledged.
+    /// No reply is expected. The exchange is complete when all bytes have been acknowledged.
     case none
     /// The reply must equal the bytes that were sent.
     case echo
@@ -19,13 +19,13 @@ public final class Exchange: SessionHandler {
   /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
     case verified(sent: Int, received: Int)
-    /// The reply differs from the stream that was sent, as described by the findings.
+    /// The reply differs from the stream that was sent. The findings describe the difference.
     case wrong([StreamFinding])
     /// The reply differs at this position.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
     /// More bytes arrived than expected.
     case excess(received: Int, expected: Int)
-    /// The session ended before the whole reply had arrived.
+    /// The session ended before the complete reply had arrived.
     case ended(SessionEnd, sent: Int, received: Int)
   }
 
@@ -44,11 +44,11 @@ public final class Exchange: SessionHandler {
   private let settle: Duration
   private var settleTimer: LoopTimer?
 
-  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight: sent, but not yet echoed. A small
-  /// window suits tests that need small writes.
+  /// Sends `payload`. Calls `done` exactly once. At most `window` bytes are in flight, that is, sent but not yet
+  /// echoed. Use a small window for tests that need small writes.
   ///
   /// - Parameters:
-  ///   - settle: how long to watch for extra bytes after the last expected byte; requires `loop`.
+  ///   - settle: how long to watch for extra bytes after the last expected byte. This requires `loop`.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
     on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void
@@ -67,8 +67,8 @@ public final class Exchange: SessionHandler {
   /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Creates an exchange that sends the first `count` bytes of a stream, and reports the kind of any mistake in the
-  /// echo.
+  /// Creates an exchange that sends the first `count` bytes of a stream and reports what kind of mistake the echo
+  /// contains, if any.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -82,14 +82,14 @@ public final class Exchange: SessionHandler {
     settleTimer?.cancel()
   }
 
-  /// Starts the exchange on an open session, and becomes the session's handler.
+  /// Starts the exchange on an open session and becomes the session's handler.
   public func start(on session: Session) {
     session.handler = self
     send(session)
     sessionIsReadable(session)
   }
 
-  /// The number of bytes sent and received, for a message about a timeout.
+  /// The number of bytes sent and received, for use in a message about a timeout.
   public var progress: (sent: Int, received: Int) { (sent, received) }
 
   private func send(_ session: Session) {
@@ -108,7 +108,7 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether the reply is complete and correct, and the exchange is only watching for extra bytes.
+  /// Whether the reply is complete and correct and the exchange is only watching for extra bytes.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
   /// Stops watching for extra bytes.
@@ -130,11 +130,11 @@ public final class Exchange: SessionHandler {
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // Echoed bytes make room in the window, so more bytes can be sent.
+    // Echoed bytes free space in the window, so more bytes can be sent.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
-  /// Reports a mistake in the bytes received so far, if there is one, without waiting for more bytes.
+  /// Reports a mistake in the bytes received so far, if there is one. Does not wait for more bytes.
   public func conclude() {
     guard let findings = verifier?.conclude(), !findings.isEmpty else { return }
     finish(.wrong(findings))
@@ -146,7 +146,7 @@ public final class Exchange: SessionHandler {
     if verifier?.check(bytes.extracting(0..<rest), scratch) == true, rest == bytes.byteCount {
       return finishIfComplete()
     }
-    // Any byte after a complete echo is wrong.
+    // Any byte that follows a complete echo is wrong.
     verifier?.collect(bytes.extracting(rest..<bytes.byteCount))
     if verifier?.isFull == true { return conclude() }
     quietTimer = quietTimer ?? loop?.makeTimer { [weak self] in self?.conclude() }
@@ -175,7 +175,7 @@ public final class Exchange: SessionHandler {
     return .different(at: place, expected: expected[place], got: got, window: window)
   }
 
-  /// Sends more bytes, because there is room.
+  /// Sends more bytes, because space has become available.
   public func sessionIsWritable(_ session: Session) {
     send(session)
   }
@@ -184,7 +184,7 @@ public final class Exchange: SessionHandler {
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
-    // Many accessories close the session after replying, which is correct.
+    // Many accessories close the session after they have replied, which is allowed.
     if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
@@ -215,7 +215,7 @@ extension Exchange.Outcome: CustomStringConvertible {
   }
 }
 
-/// The pattern of EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 over and over.
+/// The pattern that EADemo's "Send 10K" sends: 10,000 bytes that count from 0 to 255 over and over.
 public enum CountingPattern {
   /// Returns the first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {

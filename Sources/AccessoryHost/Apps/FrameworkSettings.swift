@@ -1,11 +1,12 @@
-/// How Apple's framework reports events to an app, where Apple's documentation is silent or systems differ. Each
-/// setting has a default and alternatives that were observed in the field. ``AppRules`` contains the other settings.
+/// How Apple's framework reports events to an app. These settings cover only cases in which Apple's documentation is
+/// silent or systems differ. Each setting has a default and alternatives that were observed in the field. ``AppRules``
+/// contains the remaining settings.
 public struct FrameworkSettings: Sendable {
-  /// The order of the notification and the end of the streams when an accessory disconnects.
+  /// Which comes first when an accessory disconnects: the notification or the end of the streams.
   public enum EndOrder: Sendable, CaseIterable {
-    /// The streams report their end first; then the notification is posted.
+    /// First the streams report their end, and then the notification is posted.
     case streamsFirst
-    /// The notification is posted first; then the streams report their end.
+    /// First the notification is posted, and then the streams report their end.
     case notificationFirst
   }
 
@@ -13,35 +14,35 @@ public struct FrameworkSettings: Sendable {
   public enum LossEvent: Sendable, CaseIterable {
     case endEncountered
     case errorOccurred
-    /// The streams report nothing until the next write fails.
+    /// The streams report nothing until a write fails.
     case silence
   }
 
-  /// The result of a write when the buffer is full.
+  /// What a write returns when the buffer is full.
   public enum FullWrite: Int, Sendable, CaseIterable {
     /// The write returns 0.
     case zero = 0
-    /// The write returns -1, as for an error.
+    /// The write returns -1, as it does for an error.
     case minusOne = -1
   }
 
-  /// The order of events after the user has chosen an accessory in the picker.
+  /// The order of events after the user chooses an accessory in the picker.
   public enum PickerOrder: Sendable, CaseIterable {
-    /// The connect notification comes first, then the completion.
+    /// The connect notification comes first, followed by the completion.
     case connectFirst
-    /// The completion comes first, then the connect notification.
+    /// The completion comes first, followed by the connect notification.
     case completionFirst
   }
 
   /// The order of events at the end of a Wi-Fi configuration.
   public enum ConfigurationOrder: Sendable, CaseIterable {
-    /// `didFinishConfiguringAccessory` comes first, then the state `stopped`.
+    /// `didFinishConfiguringAccessory` comes first, followed by the state `stopped`.
     case finishedFirst
-    /// The state `stopped` comes first, then `didFinishConfiguringAccessory`.
+    /// The state `stopped` comes first, followed by `didFinishConfiguringAccessory`.
     case stoppedFirst
   }
 
-  /// The layout of `EAAccessory.description`, which varies between generations of iOS.
+  /// The layout of `EAAccessory.description`, which differs between versions of iOS.
   public enum DescriptionLayout: Sendable, CaseIterable {
     case a
     /// A layout that includes a region code.
@@ -49,7 +50,7 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// The order of the notification and the end of the streams when an accessory disconnects.
+  /// Which comes first when an accessory disconnects: the notification or the end of the streams.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -61,10 +62,11 @@ public struct FrameworkSettings: Sendable {
   public var pickerOrder = PickerOrder.connectFirst
   /// The order of the events at the end of a Wi-Fi configuration.
   public var configurationOrder = ConfigurationOrder.finishedFirst
-  /// The layout of descriptions.
+  /// The layout of `EAAccessory.description`.
   public var layout = DescriptionLayout.b
-  /// How many bytes an output stream buffers between the app and the wire, which limits how much one write accepts. The
-  /// default is smaller than many messages. An app that ignores the result of a write therefore loses bytes.
+  /// How many bytes an output stream buffers between the app and the wire. This limits how many bytes a single write
+  /// accepts. The default is smaller than many messages. Therefore, an app that ignores the result of a write loses
+  /// bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -74,27 +76,26 @@ public struct FrameworkSettings: Sendable {
 }
 
 /// Determines when a session that the app has released is closed. Three objects keep a session open: the session object
-/// and its two streams.
+/// and the session's two streams.
 ///
-/// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams are
-/// not both closed can block the next session, even if the output stream was never opened.
+/// Some apps retain the session object, and some retain only its streams. According to reports, a session can block the
+/// next one unless both of its streams are closed, even if the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
-  /// The condition under which a session ends.
+  /// The condition that ends a session.
   public enum Rule: Hashable, Sendable {
-    /// The session object was released, and each stream was closed or released, whether or not the stream had been
-    /// opened. No app is known to fail under this rule.
+    /// The session object was released, and each stream was closed or released. Streams that were never opened must be
+    /// closed or released, too. No app is known to have problems with this rule.
     case heldOrOpen
     case held
-    /// The session object was released, and `close()` was called on both streams, whether or not the streams had been
-    /// opened.
+    /// The session object was released, and `close()` was called on both streams, even if they were never opened.
     case closedTwice
   }
 
   /// One of the two streams.
   public enum Stream: Hashable, Sendable, CaseIterable {
-    /// The stream of bytes from the accessory.
+    /// The stream of bytes that come from the accessory.
     case input
-    /// The stream of bytes to the accessory.
+    /// The stream of bytes that go to the accessory.
     case output
   }
 
@@ -104,18 +105,19 @@ public struct SessionLifetime: Equatable, Sendable {
   /// Whether the session has ended.
   public private(set) var isOver = false
 
-  /// Creates the lifetime of a session that was just opened.
+  /// Creates the lifetime of a session that has just been opened.
   public init(_ rule: Rule = .heldOrOpen) {
     self.rule = rule
   }
 
-  /// Records that the app closed a stream, opened or not. Returns true if this ends the session.
+  /// Records that the app closed a stream, whether or not the stream was open. Returns true if this call ends the
+  /// session.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()
   }
 
-  /// Records that the app released the session object. Returns true if this ends the session.
+  /// Records that the app released the session object. Returns true if this call ends the session.
   public mutating func released() -> Bool {
     isHeld = false
     return settle()

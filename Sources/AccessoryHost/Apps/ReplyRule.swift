@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// The expected reply, and how much of it to read.
+/// The expected reply, and how many of the bytes to read.
 ///
 /// ```swift
 /// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
@@ -13,34 +13,35 @@ public struct ReplyRule: Equatable, Sendable {
   public enum Expectation: Equatable, Sendable {
     /// Any reply is accepted, even an empty one.
     case anything
-    /// The reply must consist of exactly these bytes.
+    /// The reply must be exactly these bytes.
     case bytes([UInt8])
     /// The reply must begin with these bytes.
     case prefix([UInt8])
-    /// The reply must contain a match of this regular expression.
+    /// The reply must contain a match for this regular expression.
     case pattern(BytePattern)
   }
 
   /// How much of the reply to read.
   public enum Extent: Equatable, Sendable {
-    /// Nothing is read; the exchange only waits for the acknowledgement of the request.
+    /// Nothing is read. The exchange only waits until the request has been acknowledged.
     case nothing
-    /// The reply has this number of bytes.
+    /// The reply has this many bytes.
     case count(Int)
-    /// The reply is whatever arrives within this time.
+    /// The reply consists of whatever arrives within this time.
     case time(Duration)
-    /// The reply is everything up to and including these bytes.
+    /// The reply consists of everything up to and including these bytes.
     case until([UInt8])
-    /// The reply is everything until the session falls quiet. If nothing arrives within `first`, there is no reply.
+    /// The reply consists of everything that arrives until the session is quiet. If nothing arrives within `first`,
+    /// there is no reply.
     case quiet(first: Duration)
   }
 
   /// The expected reply.
   public var expectation: Expectation
-  /// How much of the reply to read; nil means enough to judge it.
+  /// How much of the reply to read. If nil, as much as is needed to judge the reply.
   public var extent: Extent?
 
-  /// How long the session must be quiet before a reply of unknown length counts as complete.
+  /// How long the session must be quiet before a reply of unknown length is considered complete.
   public static let pause = Duration.milliseconds(200)
   /// The maximum length of a reply in bytes.
   public static let longest = 64 << 20
@@ -50,8 +51,8 @@ public struct ReplyRule: Equatable, Sendable {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// Returns a message with the actual and the expected reply, both as text or both as hex, and the first byte that
-  /// differs.
+  /// Returns a message that contains the actual reply, the expected reply and the first byte that differs. Both replies
+  /// are shown in the same form, as text or as hex.
   func complaint(of reply: [UInt8]) -> String {
     func differing(_ wanted: [UInt8]) -> String {
       let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
@@ -69,33 +70,33 @@ public struct ReplyRule: Equatable, Sendable {
   }
 }
 
-/// Collects one reply, and decides when it is complete.
+/// Collects one reply and decides when it is complete.
 ///
-/// The collector has no clock: callers pass the time, and receive the next deadline.
+/// The collector has no clock of its own. Callers pass in the time and receive the next deadline.
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// The collector is waiting for bytes; the value is the deadline, if any.
+    /// The collector is waiting for bytes. The value is the deadline, if any.
     case waiting(Instant?)
     case complete
   }
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// The search for the rule's pattern, which examines each byte once.
+  /// The search for the rule's pattern. It examines each byte only once.
   private var search: PatternSearch?
   package private(set) var reply: [UInt8] = []
   package private(set) var lastByte: Instant?
 
   /// Creates a collector.
   ///
-  /// - Parameter beginning: the time when the request was sent.
+  /// - Parameter beginning: the time at which the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
-  /// Takes the bytes that belong to this reply, and returns how many it took.
+  /// Takes the bytes that belong to this reply, and returns how many it has taken.
   package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
@@ -116,8 +117,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// Returns how many of these bytes belong to the reply, up to and including `end`, part of which may have arrived
-  /// earlier. If `end` is incomplete, returns the number of bytes that fit into the reply.
+  /// Returns how many of these bytes belong to the reply, which extends through `end`. Part of `end` may have arrived
+  /// earlier. If `end` is not complete yet, returns how many bytes the reply has room for.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -125,7 +126,7 @@ package struct ReplyCollector: Equatable {
     return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
   }
 
-  /// Whether the reply is as expected, provided that nothing more arrives.
+  /// Whether the reply is as expected, provided that no more bytes arrive.
   package var isAsExpected: Bool {
     switch rule.expectation {
     case .anything: true
@@ -135,7 +136,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// A description of the difference from the expected reply, without a period; nil if there is none.
+  /// How the reply differs from the expected one, without a period at the end, or nil if there is no difference.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   package var isCompleteAtTheEnd: Bool {
@@ -158,9 +159,9 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Returns the state for a rule that does not specify how much to read, based on the expected reply. The reply ends
-  /// with a pause after the first wrong byte or the last correct one. Unexpected bytes that arrive during this pause
-  /// still belong to the reply.
+  /// Returns the state for a rule that does not specify how much to read. The state depends on the expected reply. The
+  /// reply is considered complete after a pause that follows the first wrong byte or the last correct byte. Unexpected
+  /// bytes that arrive during this pause are part of the reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -171,7 +172,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request can be sent without a pause, because any additional byte would be wrong.
+    // The next request can be sent without a pause, because any further byte would be wrong.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }
@@ -181,7 +182,7 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// An expected reply as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
+/// An expected reply as the user writes it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -193,7 +194,7 @@ package enum ReplyWord: Equatable, Sendable {
 
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Parses a word as the user typed it; the prefix `hex:` is optional.
+  /// Parses a word typed by the user. The prefix `hex:` is optional.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -223,13 +224,13 @@ package enum ReplyWord: Equatable, Sendable {
   }
 }
 
-/// How much of a reply to read, as users write it: a number of bytes, a duration, or `until:TEXT`.
+/// How much of a reply to read, as the user writes it: a number of bytes, a duration, or `until:TEXT`.
 package enum ReadingWord: Equatable, Sendable {
   case count(Int)
   case time(Duration)
   case until(String)
 
-  /// Parses a word as the user typed it.
+  /// Parses a word typed by the user.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is visible to apps, and with which protocols. All connects and disconnects come from this
-/// machine.
+/// Decides when apps can see an accessory, and with which protocols. This machine is the only source of connect and
+/// disconnect notifications.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -13,25 +13,25 @@ import IAP2
 ///   early (no protocols) ──ready, and `empty` has passed──▶ withdrawn ──`gap` has passed──▶ published, or early again
 /// ```
 ///
-/// With the policy `early` and without a flicker, the early publication is withdrawn as soon as the accessory is ready,
-/// and the accessory is published again at the same instant. If the device causes a flicker, its settings determine
-/// both `empty` and `gap`.
+/// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready. The
+/// accessory is published again at the same instant. If the device causes a flicker, its settings determine both
+/// `empty` and `gap`.
 ///
-/// Invariants: connects and disconnects alternate, no publication has protocols before authentication, and each
-/// connection ID is issued only once.
+/// Invariants: connects and disconnects alternate, no publication has protocols before authentication, and no
+/// connection ID is issued twice.
 public struct PublicationMachine {
   /// When accessories are published.
   public enum Policy: String, CaseIterable, Sendable {
-    /// The accessory is published when it is both identified and authenticated.
+    /// The accessory is published once it is both identified and authenticated.
     case ready
-    /// The accessory is published as soon as it is identified, without protocols until it is authenticated.
+    /// The accessory is published as soon as it is identified. It has no protocols until it is authenticated.
     case early
   }
 
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but stays published without protocols for a while.
+    /// The accessory is ready, but for a while it is still published without protocols.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -43,13 +43,13 @@ public struct PublicationMachine {
   private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
-  /// Creates the machine for one attachment. Flickers that the accessory causes are not handled here.
+  /// Creates the machine for one attachment. This machine does not handle flickers that the accessory causes.
   public init(policy: Policy = .ready, flicker: Flicker? = nil) {
     self.policy = policy
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
   }
 
-  /// The accessory as currently published; nil if it is not published.
+  /// The accessory as it is currently published, or nil if it is not published.
   public var current: PublishedAccessory? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
@@ -101,8 +101,8 @@ public struct PublicationMachine {
     }
   }
 
-  /// Records that the accessory is gone or no longer ready, because it was detached, its link went down, or its
-  /// authentication was refused.
+  /// Records that the accessory is gone or is no longer ready. It may have been detached, its link may have gone down,
+  /// or its authentication may have been refused.
   public mutating func gone() -> AccessoryNotice? {
     defer {
       state = .attached
@@ -125,7 +125,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is ready, so only `empty` determines how long it stays published without protocols.
+      // The accessory is ready, so only `empty` determines how long it is still published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

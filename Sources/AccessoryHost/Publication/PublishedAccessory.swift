@@ -1,10 +1,10 @@
 import IAP2
 
-/// An accessory as apps see it: one publication with its own connection ID.
+/// An accessory as apps see it. Each publication has its own connection ID.
 ///
-/// All values come from identification and authentication, never from an address.
+/// All values come from identification and authentication; none of them comes from an address.
 public final class PublishedAccessory: Equatable, Sendable {
-  /// The number that the device issued for this publication. The number is never sent on the wire.
+  /// The number that the device issued for this publication. The number is never sent over the wire.
   public let connectionID: Int
   /// The display name.
   public let name: String
@@ -14,20 +14,22 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let modelNumber: String
   /// The serial number.
   public let serialNumber: String
-  /// The revision of the running firmware.
+  /// The version of the firmware that is running.
   public let firmwareRevision: String
   /// The hardware revision.
   public let hardwareRevision: String
   /// The product plan's identifier, if the accessory provides one.
   public let productPlanUID: String?
-  /// The protocols that can be used now. The list is empty until the accessory is authenticated, even if the
-  /// identification contains protocols.
+  /// The protocols that can currently be used. This list is empty until the accessory is authenticated, even if the
+  /// accessory has identified with protocols.
   public let protocols: [String]
-  /// Whether the accessory asks the device to suggest an app if no installed app declares any of its protocols.
+  /// Whether the accessory asks the device to suggest an app if no installed app declares any of the accessory's
+  /// protocols.
   public let asksForApp: Bool
-  /// The length of the serial number in the authentication certificate, in bytes; 0 until the certificate arrives.
+  /// The length in bytes of the serial number in the authentication certificate, or 0 until the certificate has
+  /// arrived.
   public let certificateSerialCount: Int
-  /// The length of the authentication certificate in bytes; 0 until the certificate arrives.
+  /// The length in bytes of the authentication certificate, or 0 until the certificate has arrived.
   public let certificateCount: Int
 
   init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
@@ -45,7 +47,7 @@ public final class PublishedAccessory: Equatable, Sendable {
     certificateCount = certificate.whole
   }
 
-  /// Returns true if both accessories have the same values.
+  /// Returns true if the two accessories have the same values.
   public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
     left === right
       || left.numbers == right.numbers && left.texts == right.texts && left.protocols == right.protocols
@@ -60,8 +62,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// Returns the index of the publication with this connection ID. The search is binary, because lists are in the order
-  /// of publication, which is also the order of connection IDs.
+  /// Returns the index of the publication with this connection ID. This is a binary search: lists are in the order of
+  /// publication, so connection IDs are in ascending order.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -84,7 +86,7 @@ public struct CertificateSizes: Equatable, Sendable {
 }
 
 /// Issues the connection IDs of publications. Real connection IDs are large, start at a different number after each
-/// boot, and count up; 0 stands for no connection.
+/// boot, and count up. The value 0 means that there is no connection.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
@@ -93,7 +95,7 @@ public struct ConnectionIDs: Equatable, Sendable {
     next = Int.random(in: (1 << 24)..<(1 << 25), using: &random)
   }
 
-  /// Returns a connection ID that has never been issued before.
+  /// Returns a connection ID that has not been issued before.
   public mutating func issue() -> Int {
     defer { next += 1 }
     return next
