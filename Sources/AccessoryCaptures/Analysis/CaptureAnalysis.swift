@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links in a capture. Reports each session's bytes in order, rates, round-trip times, and protocol
-/// violations.
+/// Follows the links in a capture. Reports each session's bytes in order, as well as rates, round-trip times and
+/// protocol violations.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()
@@ -12,10 +12,10 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction are withheld while an
+/// Invariant: memory use is bounded. For each direction, at most ``CapturedEnd/mostHeld`` packets are withheld while an
 /// earlier packet is missing.
 public struct CaptureAnalysis {
-  /// A result of the analysis of one entry.
+  /// One result of analyzing an entry.
   public enum Event: Equatable, Sendable {
     /// Bytes from an External Accessory session, in order and without repetitions.
     case session(SessionBytes)
@@ -25,7 +25,7 @@ public struct CaptureAnalysis {
 
   /// Bytes from an External Accessory session.
   public struct SessionBytes: Equatable, Sendable {
-    /// The cable's number, counted from 1.
+    /// The cable's number, counting from 1.
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
@@ -38,7 +38,7 @@ public struct CaptureAnalysis {
   private static let mostLinks = 256
   private var links: [Int: LinkAnalysis] = [:]
 
-  /// Creates an analysis of an empty capture.
+  /// Creates an analysis without any entries.
   public init() {}
 
   /// Processes the next entry.
@@ -54,7 +54,7 @@ public struct CaptureAnalysis {
     links.keys.sorted().flatMap { links[$0]?.finish() ?? [] }
   }
 
-  /// The figures for each cable and direction, ordered by cable.
+  /// The figures for each cable and direction, in the order of the cables.
   public var statistics: [LinkStatistics] {
     links.keys.sorted().flatMap { links[$0]?.statistics ?? [] }
   }
@@ -62,15 +62,15 @@ public struct CaptureAnalysis {
 
 /// The figures for one direction of a cable.
 public struct LinkStatistics: Equatable, Sendable {
-  /// The cable's number, counted from 1.
+  /// The cable's number, counting from 1.
   public var cable: Int
   /// The sender's name in the capture.
   public var from: String
-  /// The number of packets of all kinds.
+  /// The number of packets of any kind.
   public var packets = 0
   /// The number of bytes, including those outside packets.
   public var bytes = 0
-  /// The number of session bytes, each counted once.
+  /// The number of session bytes. Retransmitted bytes are counted only once.
   public var sessionBytes = 0
   /// The number of retransmitted packets.
   public var retransmissions = 0
@@ -78,27 +78,27 @@ public struct LinkStatistics: Equatable, Sendable {
   public var spoiled = 0
   /// The number of bytes outside packets.
   public var skipped = 0
-  /// The number of packets missing from the capture, according to the sequence numbers.
+  /// The number of packets that are missing from the capture, according to the sequence numbers.
   public var missing = 0
   /// The time of the first entry.
   public var begin: Instant?
   /// The time of the last entry.
   public var end: Instant?
-  /// The longest time between two packets.
+  /// The longest interval between two packets.
   public var longestGap = Duration.zero
-  /// The number, sum and maximum of the round-trip times from a packet to its acknowledgement.
+  /// The number, sum and maximum of the round-trip times. A round trip lasts from a packet to its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
   /// Compares all figures.
   public static func == (left: Self, right: Self) -> Bool { left.json.text == right.json.text }
 
-  /// The rate in session bytes per second, from the first packet to the last.
+  /// The rate in session bytes per second, measured from the first packet to the last.
   public var rate: Double {
     guard let begin, let end, end > begin else { return 0 }
     return Double(sessionBytes) / (end - begin).inSeconds
   }
 
-  /// The figures as one JSON object.
+  /// The figures as a JSON object.
   public var json: JSONObject {
     let mean = meanRoundTrip
     return [

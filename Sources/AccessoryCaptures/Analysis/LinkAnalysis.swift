@@ -1,19 +1,19 @@
 import AccessoryCore
 import IAP2
 
-/// The state of one side of a link, as far as a capture shows it.
+/// The state of one side of a link, as far as it can be inferred from a capture.
 struct CapturedEnd {
-  /// The maximum number of packets to withhold while an earlier one is missing, which is iAP2's largest window.
+  /// The maximum number of packets to withhold while an earlier one is missing. It equals the largest window in iAP2.
   static let mostHeld = 127
 
   var statistics: LinkStatistics
   var name: String { statistics.from }
   var parameters: LinkParameters?
-  /// The sequence number of this side's next packet; nil before the first packet.
+  /// The sequence number of this side's next packet, or nil before the first packet.
   var expected: UInt8?
-  /// The packets that follow a missing one, by sequence number.
+  /// The packets that follow a missing packet, by sequence number.
   var held: [UInt8: [UInt8]] = [:]
-  /// The times at which unacknowledged packets were sent, and whether they were sent more than once.
+  /// When each unacknowledged packet was sent, and whether it was sent more than once.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -157,7 +157,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for missing packets, and releases the packets that follow them.
+  /// Stops waiting for missing packets and releases the packets that follow them.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -188,7 +188,7 @@ struct LinkAnalysis {
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
-        // An acknowledgement for a retransmitted packet could be for either transmission.
+        // If a packet was retransmitted, its acknowledgement could be for either transmission.
         if state.isRepeated { continue }
         let time = now - state.time
         ends[other].statistics.roundTrips.count += 1
@@ -216,7 +216,8 @@ struct LinkAnalysis {
     return events + [.session(found)]
   }
 
-  /// Remembers every session that was opened, because its bytes may still be in transit after it closes.
+  /// Remembers every session that was opened, because a session's bytes may still be in transit after the session
+  /// closes.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
       var rest = message.body[...]

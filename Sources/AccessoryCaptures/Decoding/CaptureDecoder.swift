@@ -10,15 +10,15 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: the decoder's memory is bounded for any input. The decoder holds at most a packet and
-/// ``PacketCapture/longestSkip`` bytes for each direction, one line, and the bytes needed to detect the format.
+/// Invariant: the decoder's memory is bounded for any input. For each direction, it holds at most one packet and
+/// ``PacketCapture/longestSkip`` bytes. It also holds at most one line and the bytes needed to detect the format.
 public final class CaptureDecoder {
-  /// The capture's format; nil until it is known.
+  /// The capture's format, or nil until it is known.
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines that were skipped because they are not transcript lines: the first line's number, counted from 1, and
-  /// the number of lines.
+  /// The lines that were skipped because they are not transcript lines: the number of the first one, counting from 1,
+  /// and how many there are.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -29,22 +29,22 @@ public final class CaptureDecoder {
   private var logRun: LogReader.Run?
   private var captures: [PacketCapture] = []
   private var file: CaptureFileDecoder?
-  // One narrator reads both directions, because sessions belong to the link.
+  // One narrator handles both directions, because sessions belong to the whole link.
   private var narrator = PacketNarrator()
 
-  /// Creates a decoder. If `form` is nil, the format is detected.
+  /// Creates a decoder. If `form` is nil, the decoder detects the format.
   public init(as form: CaptureForm? = nil) {
     self.form = form
   }
 
-  /// Whether the capture is a log or a packet file, and therefore has times and cables.
+  /// Whether the capture is a log or a packet file. These formats include times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// The lines of a log that were skipped because they contain no bytes: the first few ranges of line numbers, counted
-  /// from 1, and the total number of lines.
+  /// The lines of a log that were skipped because they contain no bytes: the first few ranges of line numbers, counting
+  /// from 1, and the total number of such lines.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
-  /// Processes `bytes` and reports every entry that is now complete.
+  /// Processes `bytes` and reports each entry that is now complete.
   ///
   /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before the invalid position has
   ///   been reported.
@@ -62,7 +62,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One compressed byte may expand to a thousand bytes, so the input is unpacked in small chunks.
+      // One compressed byte may expand to a thousand bytes, so the input is decompressed in small chunks.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -153,14 +153,14 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// The maximum number of repeated bytes in a dump to decode in one step.
+  /// The maximum number of a dump's repeated bytes to decode in one step.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many lines are decoded together, because a `*` may stand for millions of one-byte lines.
+      // Many lines are decoded at once because a `*` may stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
@@ -174,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // An entry has the line number of its last byte. All directions in a log count as one cable.
+      // The line number of an entry is that of the entry's last byte. All directions in a log count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }
@@ -184,7 +184,7 @@ public final class CaptureDecoder {
 
   // MARK: Logs
 
-  /// The maximum number of named channels in a log, because any text may be a name.
+  /// The maximum number of named channels in a log. A limit is needed because any text may be taken for a name.
   private static let mostLogNames = 16
 
   private func readLog(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
@@ -206,7 +206,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // Only the first part of an overlong line is examined; transcripts have no such lines.
+    // If a line is too long for a transcript, only its first part is examined.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)
@@ -216,7 +216,7 @@ public final class CaptureDecoder {
   }
 }
 
-/// Counts the entries in a capture by kind.
+/// Counts the entries of each kind in a capture.
 public struct CaptureSummary: Equatable, Sendable {
   /// The number of entries.
   public private(set) var entries = 0
@@ -225,7 +225,7 @@ public struct CaptureSummary: Equatable, Sendable {
   private var contents = 0
   private var skipped = 0
 
-  /// Whether there is at least one packet, and every byte belongs to an intact packet.
+  /// Whether there is at least one packet and every byte belongs to an intact packet.
   public var isSound: Bool { contents > 0 && unsound == 0 }
 
   mutating func add(_ entry: CaptureEntry) {
@@ -233,7 +233,7 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // A transcript may claim any number of skipped bytes.
+    // A transcript may claim that any number of bytes was skipped.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 

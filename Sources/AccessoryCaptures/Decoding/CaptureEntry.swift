@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// One entry of a capture: a packet, a message, or bytes outside packets.
+/// An entry in a capture: a packet, a message, or bytes outside packets.
 public struct CaptureEntry: Equatable, Sendable {
   /// The kinds of entries.
   public enum Event: String, Sendable {
     case packet
-    /// A packet with a wrong payload checksum.
+    /// A packet whose payload checksum is wrong.
     case spoiled
     /// A truncated packet.
     case unfinished
     case detection
-    /// Any other iAP1 frame.
+    /// An iAP1 frame of any other kind.
     case iap1
     /// A control message outside a packet.
     case message
@@ -20,7 +20,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A comment in a capture file, or a transcript line that shows no packet.
     case note
     case transfer
-    /// A cable in a capture file, reported before the cable's first packet.
+    /// A cable in a capture file. It is reported before the cable's first packet.
     case cable
     /// A summary of everything in a capture file that is not iAP2.
     case others
@@ -34,16 +34,17 @@ public struct CaptureEntry: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     /// The offset in the bytes that one side sent.
     case offset(Int)
-    /// The line number and the time, as written, in a transcript.
+    /// The position in a transcript: the line number, and the time as written.
     case line(Int, time: String)
     /// The position in a capture file: the number of the packet that contains the entry's last byte, the time since the
-    /// first packet, the cable's number, counted from 1, and the offset in the sender's bytes on this cable.
+    /// first packet, the cable's number, counting from 1, and the offset among the bytes that the sender sent over this
+    /// cable.
     case packet(Int, time: Instant, cable: Int, offset: Int)
-    /// The byte offset in a capture file.
+    /// The offset, in bytes, in a capture file.
     case file(Int)
   }
 
-  /// A native channel in a capture file, which has its own interface in the file.
+  /// A native channel in a capture file. Each native channel has its own interface in the file.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
@@ -57,17 +58,17 @@ public struct CaptureEntry: Equatable, Sendable {
   public let event: Event
   /// The entry's position.
   public let place: Place
-  /// The sender; empty if the capture does not show it.
+  /// The sender. This is empty if the capture does not show who sent the bytes.
   public let from: String
   /// The entry's contents, as text.
   public let text: String
   /// The packet's header, if the entry is a packet.
   public let header: PacketHeader?
-  /// The entry's bytes; empty for a transcript, which does not contain all bytes.
+  /// The entry's bytes. They are empty for a transcript, because transcripts do not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]
-  /// The native channel to which the transfer or note belongs.
+  /// The native channel that the transfer or note belongs to.
   public let channel: NativeChannel?
   let skippedCount: Int
 
@@ -159,7 +160,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The additional lines in verbose output, which show every message parameter and every byte.
+  /// The additional lines in verbose output. They show every message parameter and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {
@@ -185,7 +186,7 @@ extension CaptureEntry {
 // MARK: - JSON
 
 extension CaptureEntry {
-  /// Returns the entry as one JSON object. If `isVerbose` is set, the object contains every byte of the packet.
+  /// Returns the entry as one JSON object. If `isVerbose` is true, the object contains all bytes of the packet.
   public func json(isVerbose: Bool) -> String {
     var object: JSONObject = ["v": 1, "event": event.rawValue]
     switch place {

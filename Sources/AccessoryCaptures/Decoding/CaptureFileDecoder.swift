@@ -1,21 +1,21 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture file's items: sorts frames by connection, detects the connections that carry iAP2, and describes
-/// their packets.
+/// Decodes the items in a capture file. Sorts frames by connection, detects the connections that carry iAP2, and
+/// describes their packets.
 ///
-/// Invariant: memory use is bounded. The decoder keeps at most ``mostCables`` cables, each with one ``PacketCapture``
-/// for each direction, and a few bytes for each of ``mostStreams`` other streams.
+/// Invariant: memory use is bounded. The decoder keeps at most ``mostCables`` cables, with one ``PacketCapture`` per
+/// direction, and a few bytes for each of up to ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// About 73 years, so that the difference between two times cannot overflow.
+  /// About 73 years. With this limit, the difference between two times cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// The bytes from the accessory, which is the USB device or the Bluetooth peer, and the bytes to the accessory.
+    /// The bytes that come from the accessory (the USB device or Bluetooth peer), and the bytes that go to it.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -87,7 +87,7 @@ final class CaptureFileDecoder {
     (number, place) = (frame.number, frame.offset)
     let first = first ?? frame.time
     self.first = first
-    // A damaged file may contain arbitrary times.
+    // The times in a damaged file may have any value.
     let since = frame.time.subtractingReportingOverflow(first)
     now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
     let interface = interfaces[frame.interface]
@@ -136,8 +136,8 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// Returns the native channel that an interface carries, if any. The interface's name consists of the cable's name
-  /// and the protocol's name.
+  /// Returns the native channel that an interface carries, if any. The name of such an interface consists of the
+  /// cable's name and the protocol's name.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -160,7 +160,7 @@ final class CaptureFileDecoder {
     case .bytes(let stream, let bytes, _): take(bytes, of: stream, medium, emit)
     case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
-      // Problems of connections that do not carry iAP2 are ignored.
+      // Problems with connections that do not carry iAP2 are ignored.
       let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
       if concerns { emit(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
     }
@@ -265,7 +265,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // Real files have few link types, so all link types after the sixteenth are counted together.
+    // Real files contain few link types. After the first sixteen, the remaining link types are counted together.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

@@ -1,12 +1,12 @@
 /// A capture's format.
 public enum CaptureForm: String, CaseIterable, Sendable {
-  /// The link's raw bytes.
+  /// The raw bytes of a link.
   case raw
-  /// A hex dump, in any common layout.
+  /// A hex dump in any common layout.
   case hex
-  /// One line per packet, as written by `--transcript`.
+  /// A transcript: one line per packet, as written by `--transcript`.
   case transcript
-  /// Another program's log, with lines that contain bytes in hex.
+  /// Another program's log, in which some lines contain bytes in hex.
   case log
   /// The older file format of tcpdump and Wireshark.
   case pcap
@@ -17,19 +17,20 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// Bluetooth traffic as recorded by Apple's PacketLogger.
   case packetlogger
 
-  /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is a transcript if it contains
-  /// a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise hex.
-  /// Anything that is not text is raw bytes. An iAP2 stream is never text, because it contains the byte FF.
+  /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is considered a transcript if
+  /// it contains a transcript line. Otherwise, it is considered a log if it contains a log line that could not be part
+  /// of a hex dump, or else hex. Anything that is not text is considered raw bytes. An iAP2 stream contains the byte
+  /// FF, so it is never text.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  /// The number of bytes after which an input of unknown format is assumed to be hex.
+  /// An input is assumed to be hex if its format is still unknown after this many bytes.
   static let undecidedLimit = 1 << 16
 
-  /// Returns the format of a capture that begins with `input`; nil while more bytes are needed.
+  /// Returns the format of a capture that begins with `input`, or nil while more bytes are needed.
   ///
-  /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is sufficient.
+  /// Incomplete lines are examined as well, so the first chunk of a file or the first line from a pipe is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -38,7 +39,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     }
     guard isText(isEnd ? input[...] : wholeCharacters(input)) else { return .raw }
     var lines = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // The last line may be incomplete.
+    // The final line may be incomplete.
     if !isEnd { lines.removeLast() }
     if lines.contains(where: { TranscriptLine($0) != nil }) { return .transcript }
     if lines.contains(where: { !isHex($0) && LogReader.recognizes($0) }) { return .log }
@@ -46,15 +47,15 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// Returns true if the first bytes are those of a packet file, compressed or not.
+  /// Returns true if the first bytes are those of a packet file, whether compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
     if case .some(.some) = file(of: input) { return true }
     return false
   }
 
-  /// Returns the kind of packet file that begins with `input`; nil while this is undecided, and `.some(nil)` if `input`
-  /// is not a packet file.
+  /// Returns the kind of packet file that begins with `input`. Returns nil if more bytes are needed to decide, and
+  /// `.some(nil)` if `input` is not a packet file.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {
@@ -72,7 +73,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return mayBe ? nil : .some(nil)
   }
 
-  /// The reader for packet files in this format; nil for raw bytes and text.
+  /// The reader for packet files in this format. This is nil for raw bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript, .log: nil
@@ -109,11 +110,11 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// The reason why text is not a capture, and the position of the problem.
+/// The reason why text is not a valid capture, and the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The line's number, counted from 1.
+  /// The line number, counting from 1.
   public let line: Int
-  /// The number of the column, counted in bytes from 1.
+  /// The column, in bytes, counting from 1.
   public let column: Int
   /// The problem and how to fix it, as a sentence fragment.
   public let message: String

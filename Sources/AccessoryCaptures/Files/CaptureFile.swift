@@ -1,13 +1,13 @@
 import AccessoryCore
 
-/// A capture file's items, in file order.
+/// An item in a capture file. Items are read in file order.
 public enum CaptureFileItem: Sendable {
   case interface(CaptureInterface)
   case frame(CaptureFrame)
   case problem(CaptureProblem)
 }
 
-/// The contents of a file's frames; the numbers are those of tcpdump's list of link types.
+/// What a file's frames contain. The numbers are those in tcpdump's list of link types.
 public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
@@ -15,14 +15,14 @@ public enum CaptureLinkType: Hashable, Sendable {
   case nativeTransport
   /// Link types 189 and 220 are Linux's usbmon, with a header of 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// Link types 187 and 201 are Bluetooth HCI with a type byte; in 201, a direction precedes the type byte.
+  /// Link types 187 and 201 are Bluetooth HCI with a type byte. In link type 201, a direction precedes the type byte.
   case bluetoothH4(hasDirection: Bool)
-  /// Bluetooth HCI without a type byte, used only by btsnoop, where the record's flags contain the type.
+  /// Bluetooth HCI without a type byte. Only btsnoop uses this form; it stores the type in the record's flags.
   case bluetoothH1
-  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes indicate the type.
+  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor. Its opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
   case packetLogger
-  /// Any other link type; its frames are not decoded.
+  /// Any other link type. Its frames are not decoded.
   case other(Int)
 
   init(pcap number: Int) {
@@ -42,11 +42,11 @@ public enum CaptureLinkType: Hashable, Sendable {
 
 /// An interface in a capture file.
 public struct CaptureInterface: Equatable, Sendable {
-  /// The interface's number, counted from 0 and unique in the file.
+  /// The interface's number, which counts from 0 and is unique within the file.
   public var number: Int
-  /// The contents of the interface's frames.
+  /// What the interface's frames contain.
   public var linkType: CaptureLinkType
-  /// The interface's name; empty if the file does not name it.
+  /// The interface's name, or an empty string if the file does not give it a name.
   public var name = ""
   /// The file's description of the interface.
   public var description = ""
@@ -61,29 +61,29 @@ public enum CaptureDirection: Sendable {
 
 /// A packet or transfer in a capture file.
 public struct CaptureFrame: Sendable {
-  /// The frame's number in the file, counted from 1.
+  /// The frame's number in the file, counting from 1.
   public var number = 0
-  /// The file offset of the frame's record.
+  /// The offset of the frame's record in the file.
   public var offset: Int
-  /// The number of the frame's interface.
+  /// The number of the interface on which the frame was recorded.
   public var interface: Int
-  /// Nanoseconds since 1970, or since another origin if the file uses one.
+  /// The time in nanoseconds since 1970, or since the file's own origin if it uses a different one.
   public var time: Int64
   /// The frame's direction.
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// The original frame's length; the recorder may have truncated the frame.
+  /// The original length of the frame. It differs from the recorded length if the recorder truncated the frame.
   public var originalCount: Int
-  /// The frame's bytes. A slice keeps its whole buffer in memory, so do not keep frames while reading a large file.
+  /// The frame's bytes. A slice keeps its entire buffer in memory, so do not store frames while reading a large file.
   public var bytes: ArraySlice<UInt8>
-  /// The file's comments on the frame.
+  /// The comments in the file about this frame.
   public var comments: [String] = []
 }
 
 /// A damaged or missing part of a capture file.
 public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The offset in the file.
+  /// The offset of the problem in the file.
   public var offset: Int
   /// The problem, as a sentence fragment.
   public var message: String
@@ -94,11 +94,11 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
   public var description: String { "byte \(offset): \(message)" }
 }
 
-/// Reads one kind of capture file, chunk by chunk.
+/// Reads one kind of capture file, a chunk at a time.
 protocol CaptureFileReader {
-  /// Processes `bytes` and emits the items that are now complete.
+  /// Processes `bytes` and emits each item that is now complete.
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
-  /// Processes the end of the file and emits a problem if something is missing.
+  /// Processes the end of the file, and emits a problem if the file is incomplete.
   mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
@@ -106,16 +106,16 @@ protocol CaptureFileReader {
 enum CaptureLimits {
   static let record = 8 << 20
   static let interfaces = 65_536
-  /// The maximum length of a name or comment. Anything longer is truncated.
+  /// The maximum length of a name or comment. Longer names and comments are truncated.
   static let text = 4_096
 }
 
-/// The state that all readers need: the unprocessed bytes, and the number of frames so far.
+/// The state that every reader needs: the unprocessed bytes and the number of frames read so far.
 struct CaptureFileState {
   var window = ByteWindow()
   private(set) var isOver = false
   private(set) var frames = 0
-  /// The time of the latest frame; `Int64.min` before the first frame.
+  /// The time of the most recent frame, or `Int64.min` before the first frame.
   private(set) var latest = Int64.min
   private var isBehind = false
 
@@ -126,7 +126,8 @@ struct CaptureFileState {
     window.clear()
   }
 
-  /// Numbers a frame and emits it. The first frame that is older than its predecessor is reported as a problem.
+  /// Assigns a number to a frame and emits it. The first time a frame is older than its predecessor, this is reported
+  /// as a problem.
   mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
     var frame = frame
     frames += 1
@@ -147,7 +148,8 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The bytes must exist.
+  /// Returns the integer stored in the `count` bytes at `position`, relative to the first byte of the collection. These
+  /// bytes must exist.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
@@ -162,7 +164,7 @@ extension RandomAccessCollection<UInt8> where Index == Int {
   func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }
 
-/// The unprocessed bytes of a file, with their offset in the file.
+/// The unprocessed bytes of a file and their offset in the file.
 struct ByteWindow {
   private var bytes: [UInt8] = []
   private var start = 0
@@ -178,7 +180,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // Less than one record is unprocessed, so moving it is cheap.
+    // At most a partial record remains unprocessed, so moving it is cheap.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0

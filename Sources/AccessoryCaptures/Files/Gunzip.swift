@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// These CLinux functions are declared instead of imported, so that apps need no headers. CLinux.h documents them.
+// These CLinux functions are declared here rather than imported, so that apps do not need the headers. CLinux.h
+// documents them.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,
@@ -9,14 +10,15 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Unpacks gzip data that arrives in chunks and has any number of members. zlib is loaded only when it is needed.
+/// Decompresses gzip data, which may arrive in chunks and have any number of members. zlib is loaded only when it is
+/// needed.
 final class Gunzip {
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
   private static let room = 1 << 16
 
   private enum State {
     case member
-    /// A member has ended, and the following bytes may begin another member.
+    /// A member has ended. The bytes that follow may begin another member.
     case between([UInt8])
     /// The last member has ended, so any further bytes are padding.
     case over
@@ -33,7 +35,7 @@ final class Gunzip {
     while !rest.isEmpty {
       switch state {
       case .member:
-        // If the output buffer is full, there may be more output.
+        // If the output buffer is full, more output may be waiting.
         while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest
@@ -60,7 +62,7 @@ final class Gunzip {
     }
   }
 
-  /// Unpacks as much as fits into the output buffer, and returns the number of bytes.
+  /// Decompresses as much as fits into the output buffer, and returns the number of bytes written.
   private func unpack(
     _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {

@@ -1,12 +1,12 @@
 import AccessoryCore
 
-/// Reads pcapng files in both byte orders, with any number of sections and interfaces.
+/// Reads pcapng files in either byte order, with any number of sections and interfaces.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section, whose bytes are the same in both byte orders.
+  /// The type of the block that starts a section. Its bytes are the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
-    /// The interface's number, which is unique in the file.
+    /// The interface's number, which is unique within the file.
     var number: Int
     var snapLength: Int
     var clock = PcapngClock()
@@ -95,7 +95,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Other blocks contain names, keys or other programs' data.
+    // Blocks of other types contain names, keys, or data from other programs.
     default: return
     }
   }
@@ -164,8 +164,8 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// The time resolution as encoded in the file: n means 10 to the power of -n seconds or, if the highest bit is set, 2
-  /// to the power of -n seconds.
+  /// The time resolution as encoded in the file. The value n stands for 10 to the power of -n seconds or, if the
+  /// highest bit is set, for 2 to the power of -n seconds.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 

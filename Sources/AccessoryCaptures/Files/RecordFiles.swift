@@ -1,21 +1,22 @@
 import AccessoryCore
 
-/// A file format that consists of records with a header that contains the record's length: pcap, btsnoop, PacketLogger.
+/// A file format that consists of records, each with a header that contains the record's length. These formats are
+/// pcap, btsnoop and PacketLogger.
 protocol RecordFormat {
   init()
 
-  /// The number of bytes needed to begin reading, and how many of these bytes precede the first record.
+  /// The number of bytes needed before reading can begin, and how many of these bytes precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// The message for a file that is too short, to which the file's length is appended.
+  /// The message to show if a file is too short. The file's length is appended to it.
   static var shortFile: String { get }
 
-  /// Returns why a file that begins with these bytes cannot have this format; nil if it can.
+  /// Returns why a file that begins with these bytes cannot have this format, or nil if it can.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
 
-  /// Reads a record's header; nil if the header is invalid.
+  /// Reads the header of a record. Returns nil if the header is invalid.
   mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader?
 }
 
@@ -46,7 +47,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // The format changes only when the record is complete, because the header of an incomplete record is read again.
+      // The format changes only when a record is complete, because the header of an incomplete record is read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -77,7 +78,7 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
   }
 }
 
-/// pcap files, in both byte orders, with times in microseconds or nanoseconds.
+/// pcap files in either byte order, with times in microseconds or nanoseconds.
 struct PcapFormat: RecordFormat {
   static let magics: [[UInt8]] = [
     [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1], [0xA1, 0xB2, 0x3C, 0x4D],
@@ -114,11 +115,11 @@ struct BtsnoopFormat: RecordFormat {
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
   static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
-  /// The number of microseconds from the format's epoch, the year 0, to 1970.
+  /// The number of microseconds from the year 0, which is the format's epoch, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
   private var isMonitor = false
-  /// The total number of packets that the recorder had lost by the last record.
+  /// The total number of packets that the recorder had lost when it wrote the most recent record.
   private var drops = 0
 
   static func problem(of bytes: ArraySlice<UInt8>) -> String? {
@@ -151,7 +152,7 @@ struct BtsnoopFormat: RecordFormat {
   }
 }
 
-/// Files from Apple's PacketLogger (`.pklg`), in both byte orders. PacketLogger files have no magic number.
+/// Files from Apple's PacketLogger (`.pklg`), in either byte order. PacketLogger files have no magic number.
 struct PacketLoggerFormat: RecordFormat {
   static let beginning = (needed: 13, header: 0)
   static let recordHeaderSize = 13
@@ -159,7 +160,7 @@ struct PacketLoggerFormat: RecordFormat {
 
   private var order = ByteOrder.big
 
-  /// Returns true if a file that begins with `bytes` is a PacketLogger file; nil while that is undecided.
+  /// Returns whether a file that begins with `bytes` is a PacketLogger file, or nil if more bytes are needed to decide.
   static func recognizes(_ bytes: some Collection<UInt8>) -> Bool? {
     let bytes = Array(bytes.prefix(13))
     guard let first = bytes.first else { return nil }
@@ -170,7 +171,7 @@ struct PacketLoggerFormat: RecordFormat {
   private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
     let type = bytes[bytes.startIndex + 12]
     return [ByteOrder.big, .little].first { order in
-      // Every record has at least 9 bytes after its length, and its fraction of a second is below a million
+      // In every record, at least 9 bytes follow the length, and the fraction of a second is less than a million
       // microseconds.
       (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
         && (type <= 0x0D || type >= 0xF7)

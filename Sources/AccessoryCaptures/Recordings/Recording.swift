@@ -1,26 +1,27 @@
 import AccessoryCore
 import IAP2
 
-/// What an app could have observed on the cables in a capture: attachments, identifications, sessions and their bytes.
+/// What an app could have observed on the cables in a capture: attachments, identifications, sessions and session
+/// bytes.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
 /// for session in recording.sessions { print(session.protocolName, session.steps.count) }
 /// ```
 public struct Recording: Equatable, Sendable {
-  /// One side of the cable.
+  /// A side of the cable.
   public enum End: String, CaseIterable, Sendable {
     case accessory
     case device
   }
 
-  /// Session bytes that were sent together. Each byte appears once, in order.
+  /// Session bytes that were sent together. Each byte appears only once, and the bytes are in order.
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When the last of these bytes appeared, measured from the capture's first packet.
+    /// When the last of these bytes appeared, measured from the first packet of the capture.
     public var time: Instant
-    /// The number of the packet that contained the last byte.
+    /// The number of the packet that contains the last byte.
     public var packet: Int
     /// The step's bytes.
     public var bytes: [UInt8]
@@ -35,13 +36,13 @@ public struct Recording: Equatable, Sendable {
   public enum Ending: Equatable, Sendable {
     /// One side closed the session.
     case closed(by: End, at: Instant)
-    /// The cable was unplugged, or the capture ended, while the session was open.
+    /// The session was still open when the cable was unplugged or the capture ended.
     case open
   }
 
   /// An External Accessory session.
   public struct Session: Equatable, Sendable {
-    /// The session's number in the recording, counted from 1.
+    /// The session's number in the recording, counting from 1.
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
@@ -49,7 +50,8 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel. A capture shows such a session only from its first transfer on.
+    /// Whether the session used a native channel. A capture shows such a session only from the session's first transfer
+    /// onward.
     public var isNative = false
     /// The session's bytes.
     public var steps: [Step] = []
@@ -61,19 +63,20 @@ public struct Recording: Equatable, Sendable {
       (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
     }
 
-    /// Returns all bytes sent by one side.
+    /// Returns all bytes that one side sent.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
   }
 
-  /// A period during which the accessory was plugged in.
+  /// A period in which the accessory was plugged in.
   public struct Attachment: Equatable, Sendable {
-    /// The cable's number in the capture, counted from 1.
+    /// The cable's number in the capture, counting from 1.
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant
-    /// The time of the attachment's last packet, or the time at which the cable was unplugged if the capture shows it.
+    /// The time at which the cable was unplugged or, if the capture does not show this, the time of the attachment's
+    /// last packet.
     public var end: Instant
-    /// The accessory's identification; nil if the capture does not contain it.
+    /// The accessory's identification, or nil if the capture does not contain it.
     public var identification: Identification?
     /// When the device accepted the identification.
     public var accepted: Instant?
@@ -81,7 +84,7 @@ public struct Recording: Equatable, Sendable {
     public var sessions: [Session] = []
   }
 
-  /// The attachments, in order.
+  /// The attachments in the order in which they began.
   public var attachments: [Attachment] = []
   /// Sentences that describe which parts of the capture could not be used.
   public var problems: [String] = []
@@ -89,13 +92,13 @@ public struct Recording: Equatable, Sendable {
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// The accessory's last identification that contains protocols, or else its last identification.
+  /// The accessory's last identification that contains protocols. If none contains protocols, its last identification.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification
   }
 
-  /// Reads the recording from a capture's bytes, in any format that ``CaptureDecoder`` supports.
+  /// Reads a recording from the bytes of a capture, which may be in any format that ``CaptureDecoder`` supports.
   ///
   /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if nothing in the capture can be
   ///   played.
@@ -114,10 +117,10 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
   case transcript
   /// The capture contains no identification.
   case noIdentification
-  /// The capture's sessions have more bytes than a recording may contain.
+  /// The sessions in the capture have more bytes than a recording may contain.
   case tooLarge
 
-  /// A sentence that states the problem and its solution.
+  /// A sentence that describes the problem and how to solve it.
   public var description: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record a capture instead"

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Builds the ``Recording`` of a capture, entry by entry.
+/// Builds the ``Recording`` of a capture, one entry at a time.
 ///
 /// ```swift
 /// var reader = RecordingReader()
@@ -9,8 +9,8 @@ import IAP2
 /// let recording = try reader.finish()
 /// ```
 ///
-/// Invariant: a recording has at most ``mostBytes`` session bytes, ``mostSessions`` sessions and ``mostProblems``
-/// problems, so memory is bounded.
+/// Invariant: a recording contains at most ``mostBytes`` session bytes, ``mostSessions`` sessions and ``mostProblems``
+/// problems, so memory use is bounded.
 public struct RecordingReader {
   static let mostBytes = 256 << 20
   static let mostSessions = 100_000
@@ -32,9 +32,9 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The side that each sender's mark in the capture denotes, if it is known from messages.
+    /// The side that each sender's mark in the capture stands for, if messages have revealed this.
     var marks: [String: Recording.End] = [:]
-    /// The indexes of open sessions in the attachment's sessions, by identifier.
+    /// For each open session's identifier, the session's index among the attachment's sessions.
     var open: [UInt16: Int] = [:]
   }
 
@@ -92,7 +92,8 @@ public struct RecordingReader {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
-  /// Starts an attachment at a cable's first packet, and whenever the cable's link restarts after an identification.
+  /// Starts an attachment when a cable's first packet appears, and when the cable's link restarts after an
+  /// identification.
   private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
     if let cable = cables[number] {
       guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
@@ -116,7 +117,7 @@ public struct RecordingReader {
       recording.attachments[index].identification = IdentificationReading(message).identification
     case .identificationAccepted: recording.attachments[index].accepted = recording.attachments[index].accepted ?? now
     case .startExternalAccessorySession:
-      // A retransmitted packet does not open a second session.
+      // A retransmitted packet must not open a second session.
       guard let values = Self.values(message, 2), cable.open[values[1]] == nil else { return }
       try countSession()
       let name = recording.attachments[index].identification?.externalAccessoryProtocol(
@@ -141,7 +142,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// Returns the values of the first `count` parameters, which must have one or two bytes each.
+  /// Returns the values of the first `count` parameters. Each must consist of one or two bytes.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []
@@ -153,7 +154,7 @@ public struct RecordingReader {
   }
 
   /// Determines from the first message which side is the accessory, because Bluetooth captures show only which side
-  /// recorded them.
+  /// made the recording.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -179,7 +180,7 @@ public struct RecordingReader {
 
   // MARK: Native channels
 
-  /// Handles a native channel's transfer, which begins a session if it is the channel's first.
+  /// Handles a transfer on a native channel. The first transfer begins a session.
   private mutating func takeTransfer(
     _ entry: CaptureEntry, at now: Instant, _ packet: Int
   ) throws(RecordingError) {
@@ -204,8 +205,8 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// Handles a note about the end of a native session, such as "D closed SIDE …" from the side that closed the session,
-  /// and "A sees SIDE … that …" from the other side.
+  /// Handles a note about the end of a native session. The side that closed the session leaves a note such as "D closed
+  /// SIDE …", and the other side leaves a note such as "A sees SIDE … that …".
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open
@@ -227,7 +228,7 @@ public struct RecordingReader {
   }
 }
 
-/// Builds the ``Recording`` from a capture's bytes, chunk by chunk.
+/// Builds a ``Recording`` from the bytes of a capture, a chunk at a time.
 ///
 /// ```swift
 /// var decoder = RecordingDecoder()

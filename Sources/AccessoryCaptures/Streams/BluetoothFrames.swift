@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-/// Reads frames of Bluetooth's host controller interface (HCI) and extracts the bytes of RFCOMM channels.
+/// Reads frames of Bluetooth's host controller interface (HCI) and extracts the bytes carried by RFCOMM channels.
 ///
-/// A capture may begin in the middle of a connection. If it does not contain the setup of an L2CAP channel, the channel
-/// is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
+/// A capture may begin in the middle of a connection. If the capture does not contain the setup of an L2CAP channel,
+/// the channel is assumed to carry RFCOMM as soon as a frame has RFCOMM's layout and a correct checksum.
 ///
-/// Invariant: at most ``mostConnections`` connections are tracked, and at most one L2CAP payload is kept for each
-/// connection and direction.
+/// Invariant: at most ``mostConnections`` connections are tracked, with at most one L2CAP payload per connection and
+/// direction.
 struct BluetoothFrames {
   private static let mostConnections = 64
   private static let mostChannels = 256
@@ -18,17 +18,17 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The positions of the pending bytes in the file.
+    /// The file positions of the pending bytes.
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
-    /// The contents of each L2CAP channel, keyed by the receiver's channel number.
+    /// What each L2CAP channel carries, by the receiver's channel number.
     var contents: [Int: Content] = [:]
   }
 
   private struct Connection {
     var halves = [Half(), Half()]
-    /// Pending channel requests by identifier: whether the request is for RFCOMM, the requester's channel number, and
+    /// Pending channel requests, by identifier: whether the request is for RFCOMM, the requester's channel number, and
     /// the direction.
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
@@ -79,7 +79,7 @@ struct BluetoothFrames {
       bytes = bytes.dropFirst()
       switch first {
       case 2 where frame.direction == .unknown && !hasDirection:
-        // The controller marks a payload's first fragment with 10, and the host marks it with 00.
+        // The first fragment of a payload is marked with 10 by the controller and with 00 by the host.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
       case 1: return (.command, false, bytes)
@@ -116,7 +116,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// Reads an event. Only the end of a connection affects streams; some other events identify devices.
+  /// Reads an event. Only a disconnection affects streams. Some of the other events are used just to identify devices.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard let code = bytes.first else { return }
     emit(.header(bytes.prefix(2 + (BluetoothIdentity.harmless[code] ?? 0)).indices))
@@ -152,7 +152,8 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Bytes before the first start fragment are not reported, because their payload began before the capture.
+        // Bytes before the first start fragment are not reported, because they belong to a payload that began before
+        // the capture.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -172,9 +173,9 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // Signals and RFCOMM control frames contain channel numbers and sizes, but do not identify devices.
+    // L2CAP signals and RFCOMM control frames contain channel numbers and sizes, but nothing that identifies a device.
     places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
-    // The state of this direction is stored now, because the following call uses the stored state.
+    // The state of this direction must be stored now because the next call uses the stored state.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -217,7 +218,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// Reads L2CAP signals, which show the channels that carry RFCOMM.
+  /// Reads L2CAP signals, which show which channels carry RFCOMM.
   private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
     var rest = bytes
     while rest.count >= 4 {
@@ -238,7 +239,7 @@ struct BluetoothFrames {
         else { continue }
         connections[handle]?.requests[identifier] = nil
         let content: Content = request.isRFCOMM ? .rfcomm : .other
-        // The requester sends to the responder's channel number, and vice versa.
+        // Packets from the requester carry the responder's channel number, and vice versa.
         set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
         set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
       default: continue
@@ -292,7 +293,7 @@ struct RFCOMMFrame {
       header = 4
     }
     link = Int(address >> 2)
-    // Channel 0 controls the other channels, and has no credits.
+    // Channel 0 controls the other channels and has no credits.
     let hasCredits = kind == .information && bytes[first + 1] & 0x10 != 0 && link != 0
     if hasCredits { header += 1 }
     guard bytes.count == header + length + 1 else { return nil }
@@ -302,7 +303,7 @@ struct RFCOMMFrame {
     isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
   }
 
-  /// Computes the checksum that 3GPP 07.10 defines, with the reflected polynomial x⁸+x²+x+1.
+  /// Computes the checksum that 3GPP 07.10 defines. The polynomial, x⁸+x²+x+1, is reflected.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
     var value: UInt8 = 0xFF
     for byte in bytes {

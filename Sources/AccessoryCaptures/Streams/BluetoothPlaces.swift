@@ -1,10 +1,10 @@
-/// The positions of a payload that was reassembled from fragments.
+/// The file positions of a payload that was reassembled from fragments.
 struct FragmentPlaces {
   private let fragments: [Range<Int>]
 
   init(_ fragments: [Range<Int>]) { self.fragments = fragments }
 
-  /// The positions of a part of the payload.
+  /// Returns the file positions of part of the payload.
   subscript(part: Range<Int>) -> [Range<Int>] {
     var start = 0
     return fragments.compactMap { fragment in
@@ -20,27 +20,27 @@ struct FragmentPlaces {
   }
 }
 
-/// The position of a device's address in an HCI command or event; the device's name may follow the address.
+/// The position of a device's address in an HCI command or event. The device's name may follow the address.
 struct BluetoothIdentity {
   let address: Int
   var hasName = false
 
-  /// Commands about connections, link keys, PINs, pairing and names, by opcode.
+  /// Commands that deal with connections, link keys, PINs, pairing or names, by opcode.
   static let command: [Int: Self] = Dictionary(
     uniqueKeysWithValues: [
       0x0405, 0x0408, 0x0409, 0x040A, 0x040B, 0x040C, 0x040D, 0x040E, 0x040F, 0x0419, 0x041A, 0x042B, 0x042C, 0x042D,
       0x0433, 0x0434,
     ].map { ($0, Self(address: 0)) })
-  /// Events about found devices, connections, requests for connections, names, role changes, keys, PINs and pairing, by
-  /// event code.
+  /// Events that deal with found devices, connections, connection requests, names, role changes, keys, PINs or pairing,
+  /// by event code.
   static let event: [UInt8: Self] = [
     0x02: Self(address: 1), 0x03: Self(address: 3), 0x04: Self(address: 0), 0x07: Self(address: 1, hasName: true),
     0x12: Self(address: 1), 0x16: Self(address: 0), 0x17: Self(address: 0), 0x18: Self(address: 0),
     0x22: Self(address: 1), 0x2F: Self(address: 1), 0x31: Self(address: 0), 0x32: Self(address: 0),
     0x33: Self(address: 0), 0x36: Self(address: 1), 0x3D: Self(address: 0),
   ]
-  /// The number of bytes after the header that do not identify a device, by event code, for events about connections,
-  /// command results and counts.
+  /// For events that deal with connections, command results or counts, how many bytes after the header do not identify
+  /// a device, by event code.
   static let harmless: [UInt8: Int] = [
     0x03: 3, 0x05: 4, 0x07: 1, 0x08: 4, 0x0E: 4, 0x0F: 4, 0x13: 255, 0x1B: 3, 0x36: 1, 0x3E: 1,
   ]

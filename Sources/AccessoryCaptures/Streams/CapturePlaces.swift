@@ -1,23 +1,23 @@
 import AccessoryCore
 
-/// The positions of the known contents of a capture file's frames: iAP2 bytes, the headers around them, and the
-/// addresses and names of devices. All other bytes belong to other devices and services.
+/// The positions of everything in a capture file's frames that is understood: iAP2 bytes, the headers around them, and
+/// the addresses and names of devices. All other bytes belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
-    /// Whether the bytes are transfers of a native channel, which have no packets.
+    /// Whether the bytes are transfers on a native channel. Such transfers do not contain packets.
     package var isNative = false
     /// The positions of the bytes in the file.
     package var pieces: [Range<Int>] = []
     fileprivate var sign = LinkSign()
     fileprivate var isLink = false
-    /// The position of the first byte, by which streams are ordered.
+    /// The position of the first byte. Streams are sorted by this position.
     fileprivate var start: Int { pieces.first?.lowerBound ?? 0 }
   }
 
-  /// The streams that carry iAP2, and those of native channels.
+  /// The streams that carry iAP2, and the streams of native channels.
   package private(set) var streams: [Stream] = []
-  /// The positions of the frames, without the file's headers.
+  /// The positions of the frames, not including the file's own headers.
   package private(set) var frames: [Range<Int>] = []
   /// The parts of frames that contain only protocol structure.
   package private(set) var headers: [Range<Int>] = []
@@ -32,13 +32,14 @@ package struct CapturePlaces {
 
   /// Reads a whole file.
   ///
-  /// - Throws: ``CaptureProblem`` if the file is damaged, or contains an unknown kind of frame.
+  /// - Throws: ``CaptureProblem`` if the file is damaged or contains an unknown kind of frame.
   package init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
     guard var reader = form.reader else {
       throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
     }
     var items: [CaptureFileItem] = []
-    // The reader gets the whole file as one array, so the indexes of a frame's bytes are offsets in the file.
+    // The reader receives the whole file as one array, so the index of each byte in a frame is also its offset in the
+    // file.
     reader.append(bytes) { items.append($0) }
     reader.finish { items.append($0) }
     for item in items {

@@ -2,7 +2,7 @@ import IAP2
 
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// A bus address or a handle, which distinguishes connections on one interface.
+  /// A bus address or a handle. It distinguishes between the connections on one interface.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -11,7 +11,7 @@ struct ConnectionKey: Hashable {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
 
-  /// Returns true if the end of `other`, or of all connections at its address, also ends this connection.
+  /// Returns true if this connection ends when `other` ends or when all connections at the address of `other` end.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
     other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
   }
@@ -19,30 +19,31 @@ struct ConnectionKey: Hashable {
 
 struct StreamKey: Hashable {
   var connection: ConnectionKey
-  /// Whether the bytes come from the accessory: from the USB device, or received over Bluetooth.
+  /// Whether the bytes come from the accessory. This means that they come from the USB device or were received over
+  /// Bluetooth.
   var isReceived: Bool
 }
 
-/// A fact extracted from a medium's frames. Positions are indexes into ``CaptureFrame/bytes``.
+/// A fact extracted from the frames of a medium. Positions are indexes into ``CaptureFrame/bytes``.
 enum StreamEvent {
-  /// Bytes of a stream, and their positions.
+  /// Bytes in a stream, with their positions.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
-  /// A part of a frame that contains only protocol structure: headers, lengths and checksums.
+  /// A part of a frame that contains only protocol structure, such as headers, lengths and checksums.
   case header(Range<Int>)
   /// A Bluetooth device's address in reverse byte order.
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection or, if `wholePlace` is true, all connections at its address have ended. Later bytes belong to a new
-  /// connection.
+  /// A connection has ended. If `wholePlace` is true, all connections at its address have ended. Any later bytes belong
+  /// to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
 
-/// Searches one direction of a connection for the first sign of iAP2: the detection sequence or a packet's header, at
-/// the beginning of a transfer.
+/// Searches one direction of a connection for the first sign of iAP2, which is either the detection sequence or a
+/// packet's header at the start of a transfer.
 struct LinkSign {
-  /// The last bytes of earlier transfers, which may contain the first part of a sign of iAP2.
+  /// The last bytes of earlier transfers. They may contain the beginning of a sign of iAP2.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
@@ -68,7 +69,7 @@ struct LinkSign {
   }
 }
 
-/// Reads frames from Linux's usbmon and extracts the bytes in each device's bulk and interrupt transfers.
+/// Reads frames recorded by Linux's usbmon and extracts the bytes in each device's bulk and interrupt transfers.
 ///
 /// ```
 ///  0  8  id of the transfer       10  1  endpoint, highest bit: to the host     28  4  status
@@ -77,7 +78,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Integers have the recording machine's byte order, which the captured length reveals.
+/// Integers are in the byte order of the recording machine, which can be told from the captured length.
 struct USBFrames {
   let headerSize: Int
 
@@ -90,7 +91,8 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // Sent data is recorded when a transfer is submitted, and received data when it completes.
+    // The data of an outgoing transfer is recorded when the transfer is submitted, and that of an incoming transfer
+    // when it completes.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

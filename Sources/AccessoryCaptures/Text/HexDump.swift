@@ -1,4 +1,4 @@
-/// Reads a hex dump line by line, in any layout that common tools print:
+/// Reads a hex dump line by line. It may be in any layout that common tools print:
 ///
 /// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, optionally prefixed with `0x` or
 ///   `\x`, or in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
@@ -9,11 +9,11 @@
 /// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
 /// with `#`, `//` or three backticks are skipped.
 ///
-/// The reader determines the stream of each line, whether the line's offset is as expected, and which bytes a `*`
-/// repeats. The caller collects the bytes with ``takeRuns(isEnd:)`` while reading, so a dump may have any size.
+/// The reader determines which stream each line belongs to, whether the line's offset is as expected, and which bytes a
+/// `*` repeats. While reading, the caller collects the bytes with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
   struct Run: Equatable {
-    /// The index of the bytes' stream, counted from 0.
+    /// The index of the stream that the bytes belong to, counting from 0.
     var stream: Int
     var bytes: [UInt8]
     var line: Int
@@ -22,7 +22,7 @@ struct HexDumpReader {
   private struct Stream {
     var mark: String
     var indentation: Int
-    /// The offset on the stream's first line, as written; nil if the stream has no offsets.
+    /// The offset on the stream's first line, as written, or nil if the stream has no offsets.
     var first: HexLine.Offset?
     var radix: Int?
     /// The number of bytes since the first offset.
@@ -31,15 +31,15 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Returns true if `offset` is the expected offset of the next line. A match also determines the radix.
+    /// Returns true if `offset` is the one expected on the next line. If it is, this call also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
       return true
     }
 
-    /// Returns the distance from the first offset to `offset`, in the first radix in which the distance is at least the
-    /// number of bytes read so far.
+    /// Returns the distance from the first offset to `offset`. The radix is the first one for which the distance is at
+    /// least the number of bytes read so far.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }
@@ -52,21 +52,21 @@ struct HexDumpReader {
     }
   }
 
-  /// The total number of bytes to which the `*` lines of a dump may expand, so that a tiny file cannot cause hours of
-  /// work.
+  /// The maximum number of bytes to which all `*` lines of a dump together may expand. Without this limit, a tiny file
+  /// could cause hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The names of the streams found so far: the mark before a stream's lines ("A", "TX"), or a number if two streams
-  /// differ only in their indentation. The name is empty if there is only one stream, without a mark.
+  /// The names of the streams found so far. A name is the mark before the stream's lines ("A", "TX"), or a number if
+  /// two streams differ only in their indentation. If there is only one stream and it has no mark, its name is empty.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The most recent bytes, held back because the last byte of a dump may turn out to be padding.
+  /// The most recent bytes. They are held back because the last byte of a dump may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
 
-  /// Returns the bytes found since the last call, and how many times each run is repeated.
+  /// Returns the bytes found since the previous call, and how many times each run of bytes is repeated.
   mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
     if isEnd { flush() }
     defer { runs = [] }
@@ -110,7 +110,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of an overlong line, which is read in parts.
+  /// Processes the next part of a line that is so long that it is read in parts.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
@@ -119,8 +119,8 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// Returns the stream to which a line belongs: the one that expects the line's offset, or else one with the same mark
-  /// or indentation.
+  /// Returns the stream that a line belongs to: the one that expects the line's offset or, failing that, one that has
+  /// the same mark or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
@@ -134,7 +134,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // An offset that starts over begins another dump, or the other direction of a followed stream.
+    // If the offsets start over, another dump begins or the line belongs to the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -163,7 +163,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes for which a `*` stands; the next line's offset shows how many there are.
+  /// Adds the bytes that a `*` stands for. The offset on the next line shows how many there are.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -185,14 +185,14 @@ struct HexDumpReader {
     streams[index].count = distance
   }
 
-  /// Handles the final offset, which some tools print on a separate line after the last byte.
+  /// Handles the final offset. Some tools print it on a separate line after the last byte.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // A dump of two-byte words pads an odd number of bytes with a zero byte.
+    // A dump of two-byte words contains a zero byte as padding if the number of bytes is odd.
     streams[current].count -= 1
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(

@@ -3,14 +3,14 @@ import AccessoryCore
 struct HexLine: Equatable {
   struct Offset: Equatable {
     let text: String
-    /// The possible radixes, most likely first.
+    /// The possible radixes, starting with the most likely.
     let radixes: [Int]
 
     func value(_ radix: Int) -> UInt64? { UInt64(text, radix: radix) }
   }
 
   enum Content: Equatable {
-    /// The line contains bytes; `isWords` is true if they are written as two-byte words, low byte first.
+    /// The line contains bytes. `isWords` is true if they are written as two-byte words with the low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     case squeezed
     /// The line contains only an offset, which ends a dump.
@@ -20,16 +20,16 @@ struct HexLine: Equatable {
   let number: Int
   let column: Int
   let indentation: Int
-  /// The mark that names the sender; empty if the line has no mark.
+  /// The mark that names the sender, or an empty string if the line has no mark.
   let mark: String
   let content: Content
 }
 
 /// Parses one line.
 ///
-/// A number is an offset if it precedes a colon; if it has seven digits, like the offsets of `od` and `hexdump` (data
-/// has an even number of digits); or if it has at least four digits, pairs follow, and either two blanks follow or its
-/// value is zero or the expected offset.
+/// A number is considered an offset if it precedes a colon, or if it has seven digits, like the offsets of `od` and
+/// `hexdump` (data has an even number of digits). It is also considered an offset if it has at least four digits, pairs
+/// follow it, and either two blanks follow or its value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -37,13 +37,13 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// The number of columns before these bytes, which is greater than zero for the later parts of a long line.
+  /// The number of columns before these bytes. It is greater than zero for all parts of a long line except the first.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
 
   /// - Parameters:
-  ///   - offsetWidth: the number of digits of the dump's offsets; nil if this is unknown.
+  ///   - offsetWidth: how many digits the dump's offsets have, or nil if this is not known.
   ///   - isExpected: returns whether an offset is the expected one.
   init(
     _ line: ArraySlice<UInt8>, number: Int, after skippedColumns: Int = 0, offsetWidth: Int?,
@@ -58,7 +58,7 @@ struct HexLineScanner {
     self.isExpected = isExpected
   }
 
-  /// A word in the line: its digits without any prefix, its position, and the number of blanks before it.
+  /// A word in the line, consisting of its digits without any prefix, its position, and the number of blanks before it.
   private struct Word {
     var text: String
     var start: Int
@@ -112,9 +112,9 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Returns where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of
-  /// `NSData`) or `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil for a declaration without data, and
-  /// `at` for any other line.
+  /// Returns where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (an `NSData` description)
+  /// or `unsigned char capture[] = {` (the output of `xxd -i`). Returns nil if the line is a declaration without data.
+  /// If the line is not a declaration, returns `at`.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -143,7 +143,7 @@ struct HexLineScanner {
     let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
     var after = next
     let following = self.word(&after)
-    // A seven-digit offset before pairs is from `od`, which prints octal offsets by default.
+    // A seven-digit offset that precedes pairs was printed by `od`, whose offsets are octal by default.
     let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
     let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
     let isOffset: Bool
@@ -171,7 +171,7 @@ struct HexLineScanner {
     return out
   }
 
-  /// Reads a dump's pairs or two-byte words up to the text column.
+  /// Reads the pairs or two-byte words of a dump, up to the text column.
   private func dumpBytes(
     from start: Int, _ offset: FoundOffset
   ) throws(CaptureError) -> (bytes: [UInt8], isWords: Bool) {
@@ -189,7 +189,7 @@ struct HexLineScanner {
     return (out, isWords)
   }
 
-  /// Returns true if `gap` blanks after `count` bytes separate the data from the text column.
+  /// Returns true if `gap` blanks that follow `count` bytes separate the data from the text column.
   private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
     offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
   }
@@ -210,7 +210,7 @@ struct HexLineScanner {
     return bytes
   }
 
-  /// Converts pairs of hex digits to bytes; nil if a digit is unpaired or is not hex.
+  /// Converts pairs of hex digits to bytes. Returns nil if a digit is unpaired or is not a hex digit.
   static func bytes(ofPairs digits: [UInt8]) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -227,11 +227,11 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// Returns the next word. In a dump, the word may contain characters that are not digits, because it may be in the
-  /// text column.
+  /// Returns the next word. In a dump, the word may contain characters that are not digits, because it may belong to
+  /// the text column.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
-    // Skips an offset in the middle of a line, as printed by some debuggers.
+    // Skips an offset in the middle of a line, which some debuggers print.
     if isDump, at > 0, at + 1 < bytes.count, "-:,".utf8.contains(bytes[at]), Self.isDigit(bytes[at - 1]),
       Self.isDigit(bytes[at + 1])
     {

@@ -1,18 +1,19 @@
 import AccessoryCore
 
-/// One line of a log that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
+/// A log line that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
-/// - The bytes are the longest run of hex digits: either pairs separated by blanks, commas, colons or `0x`, or one
-///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
+/// - The bytes are the longest run of hex digits. They may be pairs separated by blanks, commas, colons or `0x`, or a
+///   single unbroken string. A single byte is accepted only if it is at the end of the line and follows a colon, as in
+///   `uart-1: FF`.
 /// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,
 ///   sent, `->`.
 /// - The time is the first word that is a clock time, seconds with a fraction, or a number of milliseconds.
 struct LogLine: Equatable {
-  /// "RX" or "TX"; nil if the line shows no direction.
+  /// "RX" or "TX", or nil if the line shows no direction.
   var direction: String?
   var time: Duration?
   var bytes: [UInt8]
-  /// Whether the line consists only of bytes, possibly between an offset and a text column.
+  /// Whether the line consists only of bytes, possibly with an offset before them and a text column after them.
   var isBare: Bool
   /// The decoder's name in a line from sigrok-cli, if nothing else precedes the byte: "uart-1" in `uart-1: FF`.
   var decoder: String?
@@ -68,14 +69,14 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// Converts a word to bytes; nil if the word does not represent bytes. A long word of digits may be some other
-  /// number, so it counts as bytes only if it begins like iAP2 or belongs to a run.
+  /// Converts a word to bytes. Returns nil if the word does not represent bytes. A long word of digits may be some
+  /// other number, so it is considered bytes only if it begins like iAP2 or is part of a run.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
     for separator: Character in [":", "-", ","] where word.contains(separator) {
       let parts = word.split(separator: separator, omittingEmptySubsequences: false)
-      // A word with six parts could be a MAC address, and a word with three parts a time.
+      // A word with six parts could be a MAC address, and a word with three parts could be a time.
       let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
       guard isRun else { return nil }
       var all: [UInt8] = []
@@ -119,7 +120,7 @@ struct LogLine: Equatable {
     return .milliseconds(count)
   }
 
-  /// Reads seconds with or without a fraction, to the nanosecond.
+  /// Reads seconds, with or without a fraction, to nanosecond precision.
   private static func seconds(_ text: some StringProtocol) -> Duration? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }

@@ -1,13 +1,13 @@
 import AccessoryCore
 
-/// Reads other programs' logs line by line: any text that contains bytes in hex, the log of iOS's `accessoryd`, the
-/// text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
+/// Reads other programs' logs line by line. A log may be any text that contains bytes in hex, the log of iOS's
+/// `accessoryd`, the text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
 ///
 /// The reader uses every line that it recognizes and counts the others. Unknown lines are not errors, because most of
-/// these formats are not fully documented, and users often paste only parts of a log.
+/// these formats are not fully documented and users often paste only part of a log.
 struct LogReader {
   struct Run: Equatable {
-    /// The direction: The direction ("RX" or "TX") or the logic analyzer channel; empty if unknown.
+    /// The direction: The direction ("RX" or "TX") or the logic analyzer channel. This is empty if neither is known.
     var name: String
     var bytes: [UInt8]
     var line: Int
@@ -15,21 +15,21 @@ struct LogReader {
     var time: Duration
   }
 
-  /// The maximum number of skipped line ranges to keep.
+  /// The maximum number of ranges of skipped lines to keep.
   private static let mostRanges = 20
 
   private(set) var skipped: [ClosedRange<Int>] = []
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The most recent direction, which also applies to any following lines that contain only bytes.
+  /// The most recent direction. If the following lines contain only bytes, it applies to them as well.
   private var direction = ""
-  /// The number of bytes left in the current RFCOMM frame of btmon's text; nil outside a frame.
+  /// The number of bytes that remain in the current RFCOMM frame of btmon's text, or nil outside a frame.
   private var frameRest: Int?
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Returns true if a line identifies text as a log, because the line cannot be part of a hex dump.
+  /// Returns true if a line shows that a text is a log, because the line cannot be part of a hex dump.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
@@ -59,7 +59,7 @@ struct LogReader {
       return nil
     }
     if isBtmon { return readBtmon(text, found, line) }
-    // Times in other text are ignored, because a version, as in "monitor ver 5.66", looks like a time.
+    // Times in other text are ignored because a version number, as in "monitor ver 5.66", can look like a time.
     if found.direction != nil || !found.bytes.isEmpty { note(found.time) }
     if let own = found.direction { direction = own }
     guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil || found.decoder != nil
@@ -84,7 +84,7 @@ struct LogReader {
       return nil
     }
     guard found.isBare else {
-      // In btmon's text, lines about the address, control field, credits or checksum precede the frame's bytes.
+      // In btmon's text, lines with the address, control field, credits or checksum precede the frame's bytes.
       if !plain.contains(": ") { frameRest = nil }
       return nil
     }
@@ -109,24 +109,24 @@ struct LogReader {
     now = max(.zero, time - (first ?? time))
   }
 
-  /// Reads the time that btmon prints at the end of a line.
+  /// Reads the time at the end of a line of btmon's text.
   private static func lastTime(_ text: String) -> Duration? {
     text.split(separator: " ").last.flatMap(LogLine.time)
   }
 }
 
-/// A CSV file with one byte of UART data in each row. The supported header lines are those of Saleae Logic
-/// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
+/// A CSV file in which each row contains one byte of UART data. The supported header lines are those written by Saleae
+/// Logic (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and by
 /// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`, and `Sample,UART: TX data` with a column for each line).
 struct UARTTable {
-  /// The columns that contain bytes. A title is empty if it is only "data" or "value", which does not identify the
-  /// line.
+  /// The columns that contain bytes. If a column's title is just "data" or "value", which does not identify the line,
+  /// the title is replaced with an empty string.
   private let values: [(column: Int, title: String)]
   private var time: Int?
   private var name: Int?
   private var kind: Int?
 
-  /// Creates a table from its header line; nil if the line is not a supported header.
+  /// Creates a table from its header line. Returns nil if the header is not supported.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
     let value = columns.lastIndex { ["data", "value"].contains($0) }
@@ -138,7 +138,7 @@ struct UARTTable {
     kind = columns.firstIndex { ["type", "ann class"].contains($0) }
   }
 
-  /// Returns the byte in a row; nil if the row has none.
+  /// Returns the byte in a row, or nil if there is none.
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
     let filled = values.first { $0.column < columns.count && !columns[$0.column].isEmpty }

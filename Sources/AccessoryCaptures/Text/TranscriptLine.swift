@@ -1,4 +1,4 @@
-/// A side of a cable. The raw value is the side's letter in transcripts and captures.
+/// A side of a cable. The raw value is the letter that stands for the side in transcripts and captures.
 public enum WireEnd: String, Sendable {
   case accessory = "A"
   case device = "D"
@@ -8,12 +8,12 @@ public enum WireEnd: String, Sendable {
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as written, in seconds.
   public let time: String
-  /// The side that sent the packet, or that the line concerns.
+  /// The side that sent the packet or that the line concerns.
   public let end: WireEnd
   /// The packet's contents, as text.
   public let text: String
 
-  /// Parses a line; nil if the line is not from a transcript, for example because text precedes the time.
+  /// Parses a line. Returns nil if the line is not from a transcript, for example because other text precedes the time.
   public init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
@@ -31,7 +31,7 @@ public struct TranscriptLine: Equatable, Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
   }
 
-  /// Returns the number after `name=` among the first words of a packet's line; nil if there is none.
+  /// Returns the number that follows `name=` among the first words of a packet's line, or nil if there is none.
   public func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))
@@ -42,14 +42,14 @@ public struct TranscriptLine: Equatable, Sendable {
 
 /// Splits text into lines. The text may arrive in chunks that begin and end anywhere.
 ///
-/// A line that is too long to be buffered is delivered in parts. The line is split between words or, in a long word of
-/// hex digits, between two bytes.
+/// A line that is too long to buffer is delivered in parts. Such a line is split between words or, within a long word
+/// of hex digits, between two bytes.
 struct LineCutter {
   struct Line {
-    /// The text without its line feed.
+    /// The text, without the line feed.
     var bytes: ArraySlice<UInt8>
     var number: Int
-    /// The part's offset in the line, which is greater than 0 for every part but the first.
+    /// The part's offset in the line. It is greater than 0 for all parts except the first.
     var offset: Int
   }
 
@@ -62,7 +62,7 @@ struct LineCutter {
   mutating func take<Failure>(_ bytes: [UInt8], _ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
-      // At most one part is added at a time, to limit memory use.
+      // At most one part is added at a time to limit memory use.
       let limit = min(bytes.count, position + Self.longest)
       let end = bytes[position..<limit].firstIndex(of: UInt8(ascii: "\n"))
       rest += bytes[position..<(end ?? limit)]
@@ -88,7 +88,7 @@ struct LineCutter {
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // A word that fills the second half of a part is split, but never within a byte.
+    // A word that fills the second half of a part is split, but never in the middle of a byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
