@@ -1,16 +1,16 @@
 import AccessoryCore
 import LinuxIO
 
-/// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the
-/// accessory's name, and accepts connections from hosts or connects to one.
+/// Makes this machine a Bluetooth accessory. Publishes the service, makes the adapter visible and pairable under the
+/// accessory's name, and accepts connections from hosts or connects to a host.
 ///
-/// The service stays published while the accessory is unplugged, so that it need not be registered again. Hosts that
-/// connect during that time are disconnected.
+/// The service stays published while the accessory is unplugged, so it does not have to be registered again. Hosts that
+/// connect while the accessory is unplugged are disconnected.
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
     case warning(String)
-    /// The accessory cannot be plugged in, and easim stops trying.
+    /// The accessory cannot be plugged in, and easim has stopped trying.
     case ended(BluetoothError)
   }
 
@@ -28,7 +28,7 @@ package final class BluetoothAccessory {
   private var agent: PairingAgent?
   private var settings: AdapterSettings?
   private var onEvent: ((Event) -> Void)?
-  /// The current connection, and the next one from the same host, which waits until the current one has ended.
+  /// The current connection, and a newer one from the same host that has to wait until the current one ends.
   private var live: Connection<() -> DescriptorChannel?>?
   private var waiting: Connection<BusDescriptor>?
   private var dial: RFCOMMDial?
@@ -61,7 +61,7 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory. Hosts that connect from then on are disconnected, but the current connection stays open
+  /// Unplugs the accessory. Hosts that connect from now on are disconnected, but the current connection stays open
   /// until its owner closes it.
   package func unplug() {
     onEvent = nil
@@ -71,7 +71,7 @@ package final class BluetoothAccessory {
     redial?.cancel()
   }
 
-  /// Withdraws everything that was published, and restores the adapter's settings.
+  /// Withdraws everything that this object has published and restores the adapter's settings.
   package func stop() {
     unplug()
     service = nil
@@ -107,7 +107,7 @@ package final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // The reference is weak, because the settings may be restored after this object has been released.
+        // The reference is weak because the settings may be restored after this object has been released.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -118,8 +118,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // Simulated accessories have no user to answer pairing questions, so this agent answers them. Without an agent,
-      // BlueZ refuses every pairing that needs an answer.
+      // A simulated accessory has no user who could answer pairing questions, so this agent answers them. Without an
+      // agent, BlueZ refuses any pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -165,8 +165,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on all adapters. Connections on other adapters are closed by releasing their
-    // descriptors.
+    // BlueZ publishes the service record on all adapters. Connections on the other adapters are closed by releasing
+    // their descriptors.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
@@ -174,12 +174,12 @@ package final class BluetoothAccessory {
   private func take(_ new: Connection<BusDescriptor>) {
     guard let onEvent else { return }
     if let live, let channel = live.carrier() {
-      // An accessory serves one host at a time. A second host is disconnected by releasing its descriptor.
+      // An accessory serves one host at a time. Releasing the descriptor of a second host disconnects that host.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has only one connection to a service, so if the host connects again, the earlier connection is dead,
-      // even if the kernel has not noticed. (A host whose radio is switched off with rfkill, for example, disappears
-      // silently.) If the two sides opened one connection each, both connections are alive, and the first one is kept.
+      // A host has only one connection to a service. If it connects again, its earlier connection is dead, even if the
+      // kernel has not noticed. (A host whose radio is turned off with rfkill, for example, disappears silently.) If
+      // each side opened a connection, both connections work, and the first one is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -233,12 +233,12 @@ package final class BluetoothAccessory {
   }
 }
 
-/// Makes an adapter visible and pairable under the accessory's name, and restores its settings later.
+/// Makes an adapter visible and pairable under the accessory's name, and later restores the adapter's settings.
 ///
-/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading the settings again would
-/// not restore them, because BlueZ remembers the accessory's name.
+/// The original settings are kept even while the adapter is off and while BlueZ restarts. Reading the settings again at
+/// that point would be wrong, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
-  /// Whether the settings are in effect, which ends when the adapter is switched off or BlueZ restarts.
+  /// Whether the settings are in effect. They stop being in effect when the adapter is turned off or BlueZ restarts.
   var isShown = false
   let adapter: String
   private let before: BluetoothAdapter
@@ -252,13 +252,14 @@ final class AdapterSettings {
     self.failed = failed
   }
 
-  /// Makes the adapter visible and pairable until ``restore()``.
+  /// Makes the adapter visible and pairable until ``restore()`` is called.
   func show(as name: String) {
     guard !isShown else { return }
     isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
-    // DiscoverableTimeout is set before Discoverable, because the timeout starts when the adapter becomes discoverable.
+    // DiscoverableTimeout must be set before Discoverable, because the timeout starts when the adapter becomes
+    // discoverable.
     set("DiscoverableTimeout", .uint32(0))
     set("Discoverable", .bool(true))
   }

@@ -1,25 +1,26 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth in the Apple device's role: lists the paired accessories, connects to them, and accepts their connections.
+/// Bluetooth in the role of the Apple device. Lists the paired accessories, connects to them, and accepts connections
+/// from them.
 ///
-/// When both sides connect at the same time, the host keeps the first connection and closes the second. The accessory
-/// keeps both connections open until one of them ends, so both sides end up using the connection that the host kept.
-/// When a device connects, the host emits ``BlueZ/Event/device(_:from:)``, and keeps the connection for
-/// ``connect(to:completion:)``.
+/// If both sides connect at the same time, the host keeps the first connection and closes the second. The accessory
+/// keeps both connections open until one of them ends, so both sides eventually use the connection that the host has
+/// kept. When a device connects, the host emits ``BlueZ/Event/device(_:from:)`` and keeps the connection until
+/// ``connect(to:completion:)`` is called.
 package final class BluetoothHost {
   /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
-  /// How long to keep an accessory's connection until ``connect(to:completion:)`` is called.
+  /// How long to keep a connection from an accessory if ``connect(to:completion:)`` is not called.
   static var patience: Duration { .seconds(30) }
 
-  /// The connection to BlueZ, shared by all objects on this loop.
+  /// The connection to BlueZ, which all objects on this loop share.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections, keyed by device path; `isMadeByDevice` is true if the device opened the connection.
+  /// The current connections, by device path. `isMadeByDevice` is true if the device opened the connection.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
-  /// Connections by accessories, kept for ``connect(to:completion:)``.
+  /// Connections that were opened by accessories and are kept for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
@@ -43,8 +44,8 @@ package final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// Creates a host on the loop of `blueZ`. All objects on a loop share one host, because BlueZ does not let two
-  /// clients offer the same service.
+  /// Creates a host that runs on the loop of `blueZ`. All objects on a loop share one host, because BlueZ does not let
+  /// two clients offer the same service.
   package init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
   }
@@ -70,7 +71,7 @@ package final class BluetoothHost {
 
   // MARK: - Connections
 
-  /// Connects to a device, or uses a connection that the device has already made.
+  /// Connects to a device, or uses a connection that the device has already opened.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   package func connect(
@@ -78,7 +79,7 @@ package final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
-    // Two addresses can name the same device, which has only one connection.
+    // Two addresses can refer to the same device, which has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
         completion(.failure(.failed("another connection to it is being opened")))
@@ -120,8 +121,7 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both sides connected, the first connection is kept. The second connection is closed by releasing its
-      // descriptor.
+      // If each side opened a connection, the first one is kept. The second one is closed by releasing its descriptor.
       guard isMadeByDevice else { return }
       // An accessory has only one connection, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()

@@ -4,7 +4,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Bluetooth in both roles: hosts find paired accessories, and simulated accessories appear on one of this machine's
+/// Bluetooth in both roles. Hosts find paired accessories, and simulated accessories appear on one of this machine's
 /// adapters.
 final class BluetoothMedium: Medium {
   let kinds = [Address.Kind.bt]
@@ -13,7 +13,7 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The Bluetooth hosts, by loop. All finders on a loop share a host, because BlueZ does not let two D-Bus clients
+  /// The Bluetooth hosts, by loop. All finders on a loop share one host, because BlueZ does not let two D-Bus clients
   /// offer the same service.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
@@ -41,7 +41,7 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // The error is reported instead of thrown, so that a command that waits for an accessory also waits until the
+      // The error is reported rather than thrown. A command that waits for an accessory can then also wait until the
       // problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
@@ -81,10 +81,10 @@ final class BluetoothMedium: Medium {
   }
 }
 
-/// Reports the paired accessories as they change, and connects to them.
+/// Reports when paired accessories change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
-  // Paging a device that is out of range takes seconds, and no event reports that the device is back in range.
+  // Paging a device that is out of range takes seconds, and no event is reported when the device is back in range.
   let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
 
   private let selector: Address.BluetoothSelector
@@ -119,7 +119,7 @@ private final class BluetoothFinder: AccessoryFinder {
     switch event {
     case .available: showAbsent(nil)
     case .unavailable(let reason): showAbsent(reason)
-    // A change in the adapter's state can make its accessories usable or unusable.
+    // When an adapter's state changes, its accessories can become usable or unusable.
     case .adapter(let adapter):
       for device in shown.values where device.adapterPath == adapter.path { changed(device, from: device) }
     case .adapterGone: break
@@ -141,7 +141,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // A change in signal strength alone is not reported, because a scan causes many such changes.
+    // A change that affects only the signal strength is not reported, because a scan causes many such changes.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
@@ -150,7 +150,7 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
-  /// Lists the placeholder if there is a `reason`, or if the address names an unknown device; otherwise removes the
+  /// Lists the placeholder if there is a `reason` or if the address names an unknown device. Otherwise, removes the
   /// placeholder.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { onEvent?(.left(absent, reason: "")) }
@@ -179,7 +179,8 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 }
 
-/// A port on an adapter. Hosts can connect while the port is open. Releasing the port withdraws the service.
+/// A Bluetooth port on an adapter. Hosts can connect while the port is open. Releasing the port also withdraws the
+/// service.
 private final class BluetoothPort: Port {
   private let selector: Address.BluetoothSelector
   private let accessory: BluetoothAccessory
@@ -191,7 +192,7 @@ private final class BluetoothPort: Port {
 
   deinit { accessory.stop() }
 
-  /// The port's address, such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
+  /// The port's address. Once the adapter is known, the address has a form such as "bt:hci0 (00:AA:01:00:00:42)".
   var place: String {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }
@@ -210,7 +211,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Returns true if hosts should list the device: it is an accessory, or the address names it.
+  /// Returns true if hosts should list the device, either because it is an accessory or because the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
@@ -234,7 +235,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // A device that offered the service when it was paired may offer it again.
+      // A device that offered the service at the time of pairing may offer it again.
       case .noSuchService, .refused, .busy, .failed: .failed(address, error.description)
       }
   }

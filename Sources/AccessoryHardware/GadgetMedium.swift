@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's USB device port, which are gadgets provided through FunctionFS.
+/// Simulated accessories on this machine's USB device port. Each accessory is a gadget provided through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -20,10 +20,10 @@ struct GadgetMedium: Medium {
   }
 }
 
-/// A USB device port of this machine with one accessory, which is a gadget provided through FunctionFS.
+/// A USB device port on this machine with one accessory, which is a gadget provided through FunctionFS.
 ///
-/// Opening the port binds the gadget to the controller, closing the port unbinds the gadget, and releasing the port
-/// removes the gadget. Gadgets left over from killed processes are removed before a new one is created.
+/// Opening the port binds the gadget to the controller, closing the port unbinds it, and releasing the port removes it.
+/// Before a new gadget is created, gadgets left behind by killed processes are removed.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
@@ -35,9 +35,9 @@ final class GadgetPort: Port {
   /// Creates the gadget.
   ///
   /// - Parameters:
-  ///   - controller: the controller's name in /sys/class/udc; nil means the machine's only controller.
-  ///   - number: a different number for each gadget in one process.
-  ///   - report: called with warnings, as sentences.
+  ///   - controller: the controller's name in /sys/class/udc, or nil for the machine's only controller.
+  ///   - number: a number that differs for each gadget in a process.
+  ///   - report: called with each warning, as a sentence.
   init(
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {

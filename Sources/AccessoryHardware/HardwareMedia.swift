@@ -2,8 +2,8 @@ import AccessoryCables
 
 /// Registers the media in the product `ExternalAccessoryHardware`.
 ///
-/// The package's C library calls this function when ``MediumTable/linked`` is created, so that no source file has to
-/// import this module.
+/// The package's C library calls this function when ``MediumTable/linked`` is created, so no source file has to import
+/// this module.
 ///
 /// - Parameter table: a pointer to a ``MediumTable``.
 @c(easim_add_hardware_media)

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories as USB devices on other machines, over USB/IP.
+/// Simulated accessories that appear as USB devices on other machines, over USB/IP.
 struct USBIPMedium: Medium {
   let kinds = [Address.Kind.usbip]
   let capacity = PortCapacity.many
@@ -19,17 +19,18 @@ struct USBIPMedium: Medium {
   }
 }
 
-/// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
+/// A USB bus that other machines can reach. It is a USB/IP server at an address and can have any number of accessories.
 ///
-/// The server listens until the bus is released. When an accessory is unplugged, the host sees its device disconnect,
-/// and the server no longer lists it. An accessory that is plugged in again keeps its bus ID.
+/// The server listens for connections until the bus is released. When an accessory is unplugged, the host sees the
+/// accessory's device disconnect, and the server no longer lists it. An accessory keeps its bus ID when it is plugged
+/// in again.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus {
-  /// The address on which the server listens, including the port that the system chose.
+  /// The address on which the server is listening. It includes the port, even if the system chose it.
   let address: Address
 
   private let server: USBIPServer
@@ -77,7 +78,7 @@ final class USBIPBus {
 }
 
 final class USBIPPort: Port {
-  // The bus is retained, so that the server exists as long as an accessory can be plugged into it.
+  // The bus is retained so that the server exists for as long as an accessory can be plugged into the bus.
   private let bus: USBIPBus
   private let export: USBIPExport
 
@@ -103,7 +104,7 @@ final class USBIPPort: Port {
 
 extension USBAccessoryShape {
   /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated, so a faster accessory
-  /// becomes a high-speed device. A port that supports native transports adds them.
+  /// becomes a high-speed device. If a port supports native transports, it adds them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // Opening a device is retried, because no event reports that another program has released the device or that access
-  // was granted.
+  // Opening a device is retried because no event is reported when another program releases the device or when access is
+  // granted.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector
@@ -85,7 +85,7 @@ private final class USBFinder: AccessoryFinder {
 extension USBOpening: Connecting {}
 
 extension FoundAccessory {
-  /// Describes an accessory found on USB.
+  /// Describes an accessory that was found on USB.
   fileprivate init(_ device: USBAccessory) {
     self.init(key: device.path, identity: device.port, address: device.address)
     name = device.title

@@ -1,14 +1,14 @@
 import Certificates
 import IAP2
 
-/// JSON written by easim: reports, `--json` output, decoded captures, and the data in a trace.
+/// JSON written by easim. This includes reports, `--json` output, decoded captures, and the data in a trace.
 struct JSONDocument: RedactedDocument {
   let isCapture = false
   let namesSecrets = true
   private let bytes: [UInt8]
   private let pieces: [JSONText.Piece]
   private var streams: [String: WireStream] = [:]
-  /// For each string of bytes, the bytes' stream and their range in that stream.
+  /// For each string that contains bytes: the stream that the bytes belong to, and their range in that stream.
   private var ranges: [Int: (stream: String, range: Range<Int>)] = [:]
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) { try self.init(bytes, in: 0..<bytes.count) }

@@ -6,19 +6,19 @@ struct JSONText {
   enum Use: Equatable {
     /// Text that may contain secrets.
     case text
-    /// A secret, recognized by the member's key.
+    /// The string is a secret, which is clear from the member's key.
     case secret(SecretKind)
-    /// Bytes of the named stream, in hex.
+    /// Bytes of the named stream, written in hex.
     case hex(String)
-    /// Bytes of the named stream, in base64.
+    /// Bytes of the named stream, written in base64.
     case base64(String)
   }
 
   /// A string that is not a key.
   struct Piece {
-    /// The string's position in the file, without the quotation marks.
+    /// The string's position in the file, excluding the quotation marks.
     let range: Range<Int>
-    /// The string's contents, with escapes decoded.
+    /// The string's contents, with escape sequences decoded.
     let text: [UInt8]
     var use: Use
   }
@@ -39,7 +39,7 @@ struct JSONText {
     for value in values { _ = read(value) }
   }
 
-  /// The value of a member or an element: a string, given by its index, or a number.
+  /// The value of a member or an element: either a string, given by its index, or a number.
   private enum Value {
     case text(Int)
     case number(String)
@@ -66,17 +66,17 @@ struct JSONText {
   }
 
   private mutating func mark(_ elements: [Value]) {
-    // The elements of a packet in a trace are microseconds, cable, sender, event, text and bytes.
+    // In a trace, a packet consists of these elements: microseconds, cable, sender, event, text and bytes.
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers on native channels form a separate stream. Packets changed by a fault form another stream, because a
-    // trace contains these packets twice.
+    // Transfers on native channels belong to a separate stream. A trace contains each packet that a fault changed
+    // twice, so the changed packets are treated as a separate stream.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }
 
-  /// Determines the meaning of an object's strings.
+  /// Determines the meaning of each string in an object.
   private mutating func mark(_ members: [String: Value]) {
     func text(_ key: String) -> String? {
       guard case .text(let index)? = members[key] else { return nil }
@@ -88,8 +88,8 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // An object with a serial number describes an accessory, so its name is a secret. Other objects' names are not
-    // secret.
+    // If an object has a serial number, it describes an accessory, so its name is a secret. The names of other objects
+    // are not secret.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }
@@ -100,7 +100,7 @@ struct JSONText {
     set("hex", .hex("\(kind) \(cable) \(text("from") ?? "")"))
   }
 
-  /// Encodes a string for use between quotation marks, and escapes `<`, as easim's HTML pages do.
+  /// Encodes a string for use between quotation marks. Also escapes `<`, as easim's HTML pages do.
   static func written(_ text: [UInt8]) -> [UInt8] {
     let quoted = JSONObject.quoted(String(decoding: text, as: UTF8.self)).replacing("<", with: "\\u003c")
     return Array(quoted.utf8.dropFirst().dropLast())

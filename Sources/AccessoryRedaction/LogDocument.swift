@@ -1,11 +1,11 @@
 import AccessoryFormats
 import IAP2
 
-/// A log with bytes in hex, or a hex dump. Bytes are redacted as in a capture. All other words are replaced, except
-/// numbers and words that a decoder needs.
+/// A log that contains bytes in hex, or a hex dump. Bytes are redacted as they are in a capture. All other words are
+/// replaced, except for numbers and words that a decoder needs.
 ///
-/// The reader can only guess which digits are bytes. If a wrong guess changes the decoder's output, or leaves a secret
-/// in it, the file is refused.
+/// The reader can only guess which digits represent bytes. If a wrong guess changes the decoder's output or leaves a
+/// secret in it, the file is refused.
 struct LogDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -16,7 +16,7 @@ struct LogDocument: RedactedDocument {
   private struct Line {
     let stream: String
     let range: Range<Int>
-    /// The position of each byte's first digit.
+    /// The position of the first digit of each byte.
     let digits: [Int]
     /// The part of the line that follows the bytes.
     let rest: Range<Int>
@@ -24,7 +24,7 @@ struct LogDocument: RedactedDocument {
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
-  /// Words that are kept because they are useful to the decoder or to human readers.
+  /// Words that are kept because they are useful to the decoder or to people who read the log.
   private static let kept: Set<String> = [
     "a", "d", "acl", "data", "rfcomm", "uih", "unnumbered", "info", "length", "packet", "packets", "bytes", "byte",
     "uart",
@@ -35,7 +35,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset, in which case a number alone on a line is the dump's final offset.
+    /// Whether lines begin with an offset. In that case, a number on a line of its own is the dump's final offset.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -61,7 +61,7 @@ struct LogDocument: RedactedDocument {
     self.texts = texts
   }
 
-  /// Lines without bytes and, in all other lines, the text before the bytes.
+  /// The lines without bytes and, for all other lines, the text that precedes the bytes.
   private let texts: [Range<Int>]
 
   mutating func collect(into names: inout SecretNames, _: (Double) -> Void) {
@@ -103,7 +103,7 @@ struct LogDocument: RedactedDocument {
     }
   }
 
-  /// Returns the position of each byte's first digit in a word; nil if the word does not consist of bytes.
+  /// Returns the position of the first digit of each byte in a word, or nil if the word does not consist of bytes.
   private static func digits(_ word: Range<Int>, in bytes: [UInt8]) -> [Int]? {
     let marks = Array(",;{}[]<>\"'".utf8)
     var range = word
@@ -119,7 +119,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// Returns the longest run of words that consist of bytes, excluding a preceding offset.
+  /// Returns the longest run of words that consist of bytes. An offset that precedes the run is not included.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {
@@ -140,7 +140,7 @@ struct LogDocument: RedactedDocument {
       if digits.count > best.digits.count { best = (start..<index, digits) }
       if index == start { index += 1 }
     }
-    // A single number after other words is usually not a byte.
+    // A single number that follows other words is usually not a byte.
     if best.digits.count == 1, best.words.lowerBound > 0 {
       let before = bytes[words[best.words.lowerBound - 1]]
       let isOffset = best.words.lowerBound == 1 && before.allSatisfy { isHex($0) || $0 == UInt8(ascii: ":") }
@@ -163,7 +163,7 @@ struct LogDocument: RedactedDocument {
     return nil
   }
 
-  /// Returns the text with every word replaced, except numbers and words in `kept`.
+  /// Returns the text with every word replaced, except for numbers and words in `kept`.
   private static func plain(_ text: [UInt8]) -> [UInt8] {
     var text = text
     var start = 0
@@ -188,7 +188,7 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Redacts the text after the bytes, which either shows the same bytes as characters or contains other words.
+  /// Redacts the text that follows the bytes. It either shows the bytes as characters or contains other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)
@@ -196,7 +196,7 @@ struct LogDocument: RedactedDocument {
     if isFramed { frame = (frame.0 + 1, 1) }
     let count = rest.count - frame.0 - frame.1
     guard frame.0 > 1, count > 0, count <= bytes.count else { return plain(rest) }
-    // Trailing blanks may have been removed from the log.
+    // The log may have lost its trailing blanks.
     return Array(rest.prefix(frame.0)) + shown.prefix(count) + rest.suffix(frame.1)
   }
 }

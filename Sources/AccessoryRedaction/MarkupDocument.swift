@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// An HTML page or a JUnit file. Redaction changes its text, its attribute values and, in a trace, its data.
+/// An HTML page or a JUnit file. Redaction changes the text, the attribute values and, in a trace, the data.
 ///
-/// A trace identifies its secrets. Other pages do not identify their secrets, so they must be redacted together with
-/// the JSON report of the same run.
+/// A trace identifies its secrets. Other pages do not, so they must be redacted together with the JSON report of the
+/// same run.
 struct MarkupDocument: RedactedDocument {
   let isCapture = false
   var namesSecrets: Bool { !data.isEmpty }
@@ -35,7 +35,7 @@ struct MarkupDocument: RedactedDocument {
     }
   }
 
-  /// Reads a tag, records the positions of its attribute values, and returns the position after the tag.
+  /// Reads a tag, records the positions of its attribute values, and returns the position that follows the tag.
   private mutating func readTag(_ start: Int) throws(RedactionRefusal) -> Int {
     var place = start + 1
     while place < bytes.count, bytes[place] != UInt8(ascii: ">") {

@@ -2,11 +2,11 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// A capture file, written by `--capture` or recorded by another program from USB or Bluetooth. Redaction changes iAP2
-/// packets, native transfers, comments and interface descriptions in place. Other USB and Bluetooth traffic is erased
-/// except for headers, and Bluetooth addresses are replaced.
+/// A capture file that was written with `--capture`, or recorded from USB or Bluetooth by another program. Redaction
+/// changes iAP2 packets, native transfers, comments and interface descriptions in place. All other USB and Bluetooth
+/// traffic is erased except for its headers, and Bluetooth addresses are replaced.
 ///
-/// Files with unknown link types or blocks are refused, because their contents are unknown.
+/// A file that contains unknown link types or blocks is refused, because they may contain anything.
 struct PacketDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -15,7 +15,7 @@ struct PacketDocument: RedactedDocument {
   private var streams: [WireStream] = []
   /// The positions of comments and other text.
   private var texts: [Range<Int>] = []
-  /// The positions of interface descriptions, which contain accessories' names.
+  /// The positions of interface descriptions, which contain the names of accessories.
   private var descriptions: [Range<Int>] = []
 
   init(_ bytes: [UInt8], as form: CaptureForm) throws(RedactionRefusal) {
@@ -31,7 +31,7 @@ struct PacketDocument: RedactedDocument {
     if form == .pcapng { try readTexts() }
   }
 
-  /// Finds the text in the options of pcapng's blocks.
+  /// Finds text in the options of pcapng blocks.
   private mutating func readTexts() throws(RedactionRefusal) {
     var order = ByteOrder.little
     var place = 0
@@ -56,8 +56,8 @@ struct PacketDocument: RedactedDocument {
         let (code, size) = (number(options, 2), number(options + 2, 2))
         guard options + 4 + size <= end else { throw refusal("an option without its end") }
         let range = options + 4..<options + 4 + size
-        // These options are comments, names of hardware, systems and programs, and names, descriptions and filters of
-        // interfaces.
+        // These options contain comments, the names of hardware, systems and programs, and the names, descriptions and
+        // filters of interfaces.
         let isText = code == 1 || (type == 1 && [2, 3, 11, 12].contains(code)) || (type == 0x0A0D_0D0A && code <= 4)
         if isText { texts.append(range) }
         if type == 1, code == 3, number(place + 8, 2) == 147 { descriptions.append(range) }
@@ -76,7 +76,7 @@ struct PacketDocument: RedactedDocument {
   }
 
   mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
-    // A copy is needed only to keep USB or Bluetooth headers.
+    // A copy is needed only if USB or Bluetooth headers must be kept.
     let original = places.headers.isEmpty && places.addresses.isEmpty ? [] : bytes
     for range in places.frames { bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count)) }
     for range in places.headers { bytes.replaceSubrange(range, with: original[range]) }

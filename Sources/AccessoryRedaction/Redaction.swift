@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Replaces the secrets in files before they are shared: serial numbers, addresses, names, certificates and
-/// passphrases. The replacement of a secret has the secret's length, and is the same in all files.
+/// Replaces secrets in files before the files are shared. Secrets are serial numbers, addresses, names, certificates
+/// and passphrases. A secret's replacement has the same length as the secret and is the same in all files.
 ///
-/// All files are read before the first file is rewritten, so that a name found in one file is also replaced in the
+/// All files are read before the first one is rewritten, so a name that is found in one file is also replaced in the
 /// others.
 ///
 /// ```swift
@@ -15,34 +15,35 @@ import IAP2
 /// let redacted = try redaction.finish()[0]
 /// ```
 ///
-/// A file that easim cannot interpret completely is refused. Each redacted file is read again, to verify that a decoder
-/// finds the same packets as before, and that no secret remains.
+/// A file that easim cannot interpret completely is refused. Each redacted file is read again to verify that a decoder
+/// finds the same packets as before and that no secret remains.
 public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20
 
-  /// The secrets that were found, and how many times each kind was replaced.
+  /// The secrets that were found, and how many times secrets of each kind were replaced.
   public private(set) var names: SecretNames
   private var files: [(name: String, document: any RedactedDocument, sketch: CaptureSketch?)] = []
   private let progress: (_ step: String, _ fraction: Double) -> Void
 
-  /// Creates a redaction without files.
+  /// Creates a redaction that has no files yet.
   ///
-  /// - Parameter progress: called from time to time with the current step and the completed fraction of this step.
+  /// - Parameter progress: called from time to time with the current step and how much of it is complete, as a
+  ///   fraction.
   public init(
     keeping kept: Set<SecretKind>, progress: @escaping (_ step: String, _ fraction: Double) -> Void = { _, _ in }
   ) {
     (names, self.progress) = (SecretNames(keeping: kept), progress)
   }
 
-  /// Reads a file and collects its secrets.
+  /// Reads a file and collects the secrets in it.
   ///
   /// - Throws: ``RedactionRefusal`` if easim cannot interpret the whole file.
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
       let document = try Self.document(bytes)
-      // Keeping only a sketch of the original avoids holding the file's bytes in memory twice.
+      // Only a sketch of the original file is kept, so that its bytes are not in memory twice.
       let sketch = document.isCapture ? CaptureSketch(bytes) { progress("reading \(name)", $0) } : nil
       if document is TranscriptDocument, let reason = sketch?.refusal { throw RedactionRefusal("", reason) }
       files.append((name, document, sketch))
@@ -51,7 +52,8 @@ public struct Redaction {
 
   /// Returns the redacted files, in the order in which they were added.
   ///
-  /// - Throws: ``RedactionRefusal`` if a redacted file does not decode as before, or still contains a secret.
+  /// - Throws: ``RedactionRefusal`` if a redacted file does not decode to the same packets as before or still contains
+  ///   a secret.
   public mutating func finish() throws(RedactionRefusal) -> [[UInt8]] {
     for index in files.indices {
       let name = files[index].name
@@ -64,11 +66,11 @@ public struct Redaction {
           + "JSON report of the same run")
     }
     var redacted: [[UInt8]] = []
-    // Each document is released once it has been rewritten, to save memory.
+    // To save memory, each document is released as soon as it has been rewritten.
     while !files.isEmpty {
       var (name, document, sketch) = files.removeFirst()
       let made = document.rewrite(&names) { progress("replacing secrets in \(name)", $0) }
-      // The redacted file is checked twice: by the reader that found the secrets, and by the decoder.
+      // The redacted file is checked twice, once by the reader that found the secrets and once by the decoder.
       var rest = SecretNames(keeping: names.kept)
       document = try Self.document(made)
       document.collect(into: &rest) { progress("checking \(name)", $0 / 2) }
@@ -118,26 +120,26 @@ public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConverti
   public var description: String { "\(file): \(reason)" }
 }
 
-/// One file that can be redacted.
+/// A file that can be redacted.
 protocol RedactedDocument {
   /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
-  /// Whether the file identifies its secrets. If not, it can be redacted only together with a file that identifies
-  /// them.
+  /// Whether the file identifies its secrets. If it does not, the file can be redacted only together with a file that
+  /// does.
   var namesSecrets: Bool { get }
-  /// Adds the file's secrets to `names`. A document that is read line by line also reports its progress.
+  /// Adds the secrets in the file to `names`. If the document is read line by line, it also reports its progress.
   mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void)
   /// Returns the file with its secrets replaced. Call this method only once, because it may release the document's
   /// data.
   mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8]
 }
 
-/// The structure of a decoded capture, without the contents. Redaction must not change the structure.
+/// The structure of a decoded capture, without its contents. Redaction must not change the structure.
 private struct CaptureSketch: Equatable {
   /// The number of bytes that the decoder reads at a time.
   private static let step = 1 << 20
 
-  /// The reason why the file cannot be read as a transcript; nil if it can.
+  /// The reason why the file cannot be read as a transcript, or nil if it can.
   let refusal: String?
   /// A hash of all entries.
   private let entries: Int
@@ -172,7 +174,7 @@ private struct CaptureSketch: Equatable {
         let end = min(place + Self.step, bytes.count)
         try decoder.append(Array(bytes[place..<end]), take)
         place = end
-        // A file of a single chunk is read too quickly for a progress report.
+        // A single-chunk file is read too quickly to need a progress report.
         if place < bytes.count { progress(Double(place) / Double(bytes.count)) }
       }
       try decoder.finish(take)
@@ -197,7 +199,7 @@ private struct CaptureSketch: Equatable {
   }
 }
 
-/// A file of raw bytes that one or both sides of a cable sent, in order.
+/// A file with the raw bytes that one or both sides of a cable sent, in order.
 struct RawDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

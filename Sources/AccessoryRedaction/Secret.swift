@@ -2,7 +2,7 @@ import IAP2
 
 /// The kinds of secrets that ``Redaction`` replaces.
 public enum SecretKind: String, CaseIterable, Sendable {
-  /// Serial numbers and identifiers of devices.
+  /// Serial numbers and device identifiers.
   case serial
   /// MAC addresses and pairing keys.
   case address
@@ -10,16 +10,16 @@ public enum SecretKind: String, CaseIterable, Sendable {
   case name
   /// Certificates and signatures.
   case certificate
-  /// Names of networks, and passphrases.
+  /// Network names and passphrases.
   case wifi
   /// Geographic positions.
   case location
-  /// Other text, and values that the message catalog does not describe.
+  /// Other text, and values that are not described in the message catalog.
   case other
-  /// Data between apps and accessories.
+  /// Data that apps and accessories exchange.
   case payload
 
-  /// The text with which a replacement begins.
+  /// The text at the start of a replacement.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -34,17 +34,17 @@ public enum SecretKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One parameter in a control message: its position in the message, and its catalog entry.
+/// A parameter in a control message: its position in the message, and its entry in the catalog.
 struct ParameterPlace {
   let message: UInt16
-  /// The numbers of the groups that contain the parameter, followed by its own number.
+  /// The numbers of the groups that contain the parameter, followed by the parameter's own number.
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
-  /// Returns the kind of secret in this parameter; nil if its value may be shown.
+  /// Returns what kind of secret this parameter is, or nil if its value may be shown.
   ///
-  /// Values known to be harmless are kept. All other values of three or more bytes are replaced, so that parameters
-  /// missing from the catalog reveal nothing.
+  /// Values known to be harmless are kept. All other values of three or more bytes are replaced, so parameters that are
+  /// missing from the catalog cannot reveal anything.
   func kind(count: Int) -> SecretKind? {
     switch message {
     case 0xAA01, 0xAA03, 0xAA06: return .certificate
@@ -69,7 +69,8 @@ struct ParameterPlace {
       return .serial
     }
     if message == 0x1D01 || message == 0x1D06 {
-      // The other values in an identification, such as protocols and versions, are the same for all units of a product.
+      // The other values in an identification, such as protocols and versions, are the same for every unit of a
+      // product.
       return path == [0] ? .name : nil
     }
     return name.hasSuffix("name") ? .name : .other

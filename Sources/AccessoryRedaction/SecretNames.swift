@@ -1,34 +1,35 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets in one or more files, and their replacements, which have the same length and are used in all files.
+/// The secrets in one or more files, with their replacements. A replacement has the same length as its secret and is
+/// used in all files.
 public struct SecretNames: Sendable {
   /// How many secrets of one kind were replaced.
   public struct Count: Equatable, Sendable {
-    /// The number of different secrets.
+    /// The number of distinct secrets.
     public var values = 0
-    /// The number of places in which secrets of this kind were replaced.
+    /// The number of places at which secrets of this kind were replaced.
     public var places = 0
   }
 
-  /// The kinds of secrets that are not replaced.
+  /// The kinds of secrets that are to be kept.
   public let kept: Set<SecretKind>
   /// How many secrets were replaced, by kind.
   public private(set) var counts: [SecretKind: Count] = [:]
   private var names: [[UInt8]: (kind: SecretKind, name: [UInt8])] = [:]
-  /// The secrets and their kinds, without the secrets' hex forms.
+  /// The secrets and their kinds, not including the hex forms of the secrets.
   private var values: [[UInt8]: SecretKind] = [:]
   private var replacements: Set<[UInt8]> = []
-  /// The secrets, keyed by their first two bytes, longest first.
+  /// The secrets, by their first two bytes. Longer secrets come first.
   private var index: [UInt16: [[UInt8]]] = [:]
 
   /// Creates an empty set of secrets.
   public init(keeping kept: Set<SecretKind> = []) { self.kept = kept }
 
-  /// Adds a secret. A single byte is ignored, because it reveals nothing.
+  /// Adds a secret. A single byte is ignored because it reveals nothing.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
     var value = [UInt8](value)
-    // An address written as text is the same secret as its bytes.
+    // An address that is written as text is the same secret as the bytes of the address.
     if value.count == 17, kind == .address, let bytes = Self.address(value) { value = bytes }
     guard value.count > 1, !kept.contains(kind), names[value] == nil, value.contains(where: { $0 != 0 }) else { return }
     counts[kind, default: Count()].values += 1
@@ -37,7 +38,7 @@ public struct SecretNames: Sendable {
     values[value] = kind
     replacements.insert(name)
     index(value)
-    // Text may contain the secret in hex, so the hex forms are added too.
+    // Text may contain the secret in hex, so the hex forms are added as well.
     guard value.count >= 4 else { return }
     for separator in ["", " ", ":", "-"] {
       for isUpper in [false, true] {
@@ -55,10 +56,10 @@ public struct SecretNames: Sendable {
     index[key, default: []].insert(value, at: place ?? index[key]?.count ?? 0)
   }
 
-  /// Returns the replacement; nil if the value is not a secret, or is a secret to keep.
+  /// Returns the replacement, or nil if the value is not a secret or is a secret that is to be kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
-      // Addresses may be written in upper or lower case.
+      // Addresses may be written with uppercase or lowercase letters.
       guard value.count == 17, let bytes = Self.address(value), let name = names[bytes]?.name else { return nil }
       return Self.hex(name, String(decoding: [value[2]], as: UTF8.self), true)
     }
@@ -71,7 +72,7 @@ public struct SecretNames: Sendable {
     return Array(text.utf8)
   }
 
-  /// Parses an address such as `3C:06:30:1B:2A:9E`; returns nil for other text.
+  /// Parses an address such as `3C:06:30:1B:2A:9E`. Returns nil for any other text.
   static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
     let parts = text.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "-") }
     let bytes = parts.compactMap { part in
@@ -80,7 +81,7 @@ public struct SecretNames: Sendable {
     return parts.count == 6 && bytes.count == 6 ? bytes : nil
   }
 
-  /// Returns a replacement of the same length, such as "serial-1------"; for an address, a locally administered
+  /// Returns a replacement of the same length, such as "serial-1------". For an address, returns a locally administered
   /// address.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
@@ -90,7 +91,7 @@ public struct SecretNames: Sendable {
     if whole.count <= value.count {
       return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
     }
-    // A value that is too short for the label is replaced with the number in base 26.
+    // If a value is too short for the label, it is replaced with the number in base 26.
     var rest = number
     var letters: [UInt8] = []
     for _ in 0..<value.count {
@@ -102,7 +103,7 @@ public struct SecretNames: Sendable {
 
   // MARK: Searching
 
-  /// Returns the kind of the first secret in `found` that was not replaced; nil if all were replaced.
+  /// Returns the kind of the first secret in `found` that was not replaced, or nil if all of them were replaced.
   func first(leftIn found: SecretNames) -> SecretKind? {
     let left = found.values.filter { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }
     return SecretKind.allCases.first { left.values.contains($0) }
@@ -113,8 +114,8 @@ public struct SecretNames: Sendable {
     return !names.replace(in: &bytes, isText: false)
   }
 
-  /// Replaces every secret in the bytes, and returns whether there were any. In text (`isText`), short secrets that are
-  /// whole words are replaced too.
+  /// Replaces every secret in the bytes, and returns whether there were any. In text (`isText`), short secrets are also
+  /// replaced if they are whole words.
   mutating func replace(in bytes: inout [UInt8], isText: Bool) -> Bool {
     guard !index.isEmpty, bytes.count > 1 else { return false }
     var isChanged = false
@@ -133,13 +134,13 @@ public struct SecretNames: Sendable {
     return isChanged
   }
 
-  /// If the bytes are truncated within a secret, replaces the part of the secret that is left.
+  /// If the bytes are truncated in the middle of a secret, replaces the part of the secret that remains.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)
       let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
-      // If several secrets begin with these bytes, the longest is used; among secrets of equal length, the first one
-      // found.
+      // If several secrets begin with these bytes, the longest is used. If they have the same length, the one found
+      // first is used.
       guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)
       else { continue }

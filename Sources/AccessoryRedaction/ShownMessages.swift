@@ -1,8 +1,8 @@
 import AccessoryFormats
 import IAP2
 
-/// Finds secrets in control messages that are shown as text: in transcripts, in the output of `easim decode`, in
-/// captures' comments, and in reports.
+/// Finds secrets in control messages that are shown as text. Transcripts, the output of `easim decode`, comments in
+/// captures, and reports contain such text.
 struct ShownMessages {
   private let text: [UInt8]
   private var place = 0
@@ -22,7 +22,7 @@ struct ShownMessages {
   /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
-      // Most colons do not belong to an address, so this check avoids parsing them.
+      // Most colons are not part of an address, so this check avoids unnecessary parsing.
       guard place + 3 < line.endIndex, [UInt8(ascii: ":"), UInt8(ascii: "-")].contains(line[place + 3]) else {
         continue
       }
@@ -42,7 +42,7 @@ struct ShownMessages {
     }
   }
 
-  /// Returns the position after each occurrence of `mark`.
+  /// Returns the position that follows each occurrence of `mark`.
   private static func ends(of mark: String, in line: ArraySlice<UInt8>) -> [Int] {
     let mark = Array(mark.utf8)
     return line.indices.dropLast(mark.count - 1)
@@ -72,7 +72,7 @@ struct ShownMessages {
 
   private mutating func skipBlanks() { while place < text.count, text[place] == UInt8(ascii: " ") { place += 1 } }
 
-  /// Reads up to the next blank.
+  /// Reads as far as the next blank.
   private mutating func readWord() -> String { read { $0 == UInt8(ascii: " ") } }
 
   private mutating func read(until isEnd: (UInt8) -> Bool) -> String {
@@ -127,7 +127,7 @@ struct ShownMessages {
   }
 
   private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
-    // An ellipsis ends each truncated line.
+    // Every truncated line ends with an ellipsis.
     let cut = Array("…".utf8)
     let shown =
       shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
@@ -139,7 +139,8 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// Reads a line such as `3 serial number = "…"`, which does not name the message, and is indented in a group.
+  /// Reads a line such as `3 serial number = "…"`. Such a line does not name the message, and it is indented if it
+  /// belongs to a group.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

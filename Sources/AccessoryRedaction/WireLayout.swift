@@ -1,6 +1,6 @@
 import IAP2
 
-/// The positions of secrets, data and checksums in the bytes that one side sent.
+/// The positions of secrets, data and checksums among the bytes that one side sent.
 struct WireLayout {
   struct Value {
     let kind: SecretKind
@@ -13,9 +13,9 @@ struct WireLayout {
   private(set) var control: [Range<Int>] = []
   /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
-  /// Retransmitted payloads: the positions of the copy and of the first transmission.
+  /// For each retransmitted payload, the positions of the copy and of the first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// The position of each payload and of its checksum.
+  /// The positions of each payload and its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
   /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []
@@ -26,12 +26,12 @@ struct WireLayout {
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
   /// The payload of the most recent packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
-  /// The parts of an incomplete control message.
+  /// The parts received so far of an incomplete control message.
   private var message: [Range<Int>] = []
 
   init() {}
 
-  /// Creates the layout for a native channel's transfers, which have no packets.
+  /// Creates the layout for transfers on a native channel, which do not contain packets.
   init(native range: Range<Int>) { data[-1] = [range] }
 
   init(_ bytes: [UInt8]) {
@@ -49,11 +49,11 @@ struct WireLayout {
       case .spoiled(let header):
         let payload = inside.lowerBound..<piece.range.upperBound - 1
         checksums.append((payload, piece.range.upperBound - 1))
-        // A spoiled packet is usually retransmitted intact.
+        // A damaged packet is usually retransmitted intact.
         spoiled.append((header, payload))
       case .unfinished: damaged.append(inside)
       case .legacy:
-        // An iAP1 frame ends with the same kind of checksum as an iAP2 packet.
+        // An iAP1 frame ends with a checksum of the same kind as that of an iAP2 packet.
         let payload = piece.range.dropFirst(5).dropLast()
         guard !payload.isEmpty else { break }
         checksums.append((payload, piece.range.upperBound - 1))
@@ -106,7 +106,7 @@ struct WireLayout {
     expected.map { sequence &- $0 >= 128 || ahead[sequence] != nil } ?? false
   }
 
-  /// Handles a SYN, which starts a new link and declares what its sessions carry.
+  /// Handles a SYN. It starts a new link and declares what the link's sessions carry.
   private mutating func begin(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     flush(bytes)
     (expected, sent) = (header.sequence &+ 1, [:])
@@ -119,7 +119,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes the packets after a packet that never arrived, in order.
+  /// Processes, in order, the packets that follow a packet that never arrived.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
@@ -134,7 +134,7 @@ struct WireLayout {
   private mutating func deliver(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     expected = header.sequence &+ 1
     sent[header.sequence] = payload
-    // Without a SYN in the capture, a control session is recognized by the first bytes of a message.
+    // If the capture contains no SYN, a control session is recognized by the first bytes of a message.
     let begins = bytes[payload].starts(with: [0x40, 0x40])
     switch kinds[header.session] ?? (begins || !message.isEmpty ? 0 : 2) {
     case 0: add(payload, bytes)
@@ -178,7 +178,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // The remaining bytes are not parameters, so all of them are replaced.
+        // The remaining bytes do not form parameters, so all of them are replaced.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)
@@ -196,7 +196,7 @@ struct WireLayout {
 }
 
 extension [Range<Int>] {
-  /// Returns the ranges of the first `count` bytes.
+  /// Returns the ranges that contain the first `count` bytes.
   fileprivate func first(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []
@@ -207,7 +207,7 @@ extension [Range<Int>] {
     return found
   }
 
-  /// Returns the ranges of all but the first `count` bytes.
+  /// Returns the ranges that contain all bytes except the first `count`.
   fileprivate func dropped(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []

@@ -1,12 +1,13 @@
 import IAP2
 
 /// The bytes that one side sent, collected from the whole file. The stream finds and replaces the secrets in messages,
-/// and corrects checksums.
+/// and it corrects checksums.
 ///
-/// Packets are put in order, because messages may span several packets. All copies of a retransmitted packet are
-/// changed. Damaged packets and bytes outside packets are overwritten so that a decoder still reports the same damage.
+/// Packets are put in order because a message may span several packets. All copies of a retransmitted packet are
+/// changed. Damaged packets and bytes outside packets are overwritten in such a way that a decoder still reports the
+/// same damage.
 struct WireStream {
-  /// Whether the bytes are a native channel's transfers, which have no packets.
+  /// Whether the bytes are transfers on a native channel, which do not contain packets.
   let isNative: Bool
   private(set) var bytes: [UInt8] = []
   private var original: [UInt8] = []
@@ -21,14 +22,14 @@ struct WireStream {
     return start..<bytes.count
   }
 
-  /// Adds the secrets in all of the stream's messages to `names`.
+  /// Adds the secrets in all messages of the stream to `names`.
   mutating func collect(into names: inout SecretNames) {
     original = bytes
     layout = isNative ? WireLayout(native: 0..<bytes.count) : WireLayout(bytes)
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// Returns the value, without the terminating zeros if it is text.
+  /// Returns the value. If it is text, the terminating zeros are removed.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }
@@ -58,7 +59,8 @@ struct WireStream {
     if !names.kept.contains(.payload) {
       for ranges in layout.data.values { blank(ranges, where: { _ in true }) }
     }
-    // FF, 5A and 55 are kept so that a decoder reports the same damage; zeros are kept because they are padding.
+    // The bytes FF, 5A and 55 are kept so that a decoder reports the same damage. Zeros are kept because they are
+    // padding.
     blank(layout.damaged) { ![0x00, 0x55, 0x5A, 0xFF].contains($0) }
     for (copy, first) in layout.copies {
       for offset in 0..<copy.count {

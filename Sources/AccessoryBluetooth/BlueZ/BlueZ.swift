@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes to adapters and devices, calls
+/// A connection to BlueZ, Linux's Bluetooth service. The connection reports changes to adapters and devices, calls
 /// BlueZ's methods, and offers services. All objects on a loop share one connection, because BlueZ does not let two
 /// D-Bus clients offer the same service.
 ///
@@ -13,20 +13,20 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// BlueZ has answered, and the current adapters and devices have been reported.
+    /// BlueZ has answered. The current adapters and devices have been reported.
     case available
     case unavailable(BluetoothError)
     case adapter(BluetoothAdapter)
     case adapterGone(BluetoothAdapter)
     case deviceFound(BluetoothDevice)
-    /// A device has changed or connected; `from` is the device's previous state.
+    /// A device has changed or connected. `from` is the previous state of the device.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to this machine's ``BluetoothHost``, although the host can connect to devices.
+    /// Devices cannot connect to this machine's ``BluetoothHost``, but the host can connect to devices.
     case cannotAccept(BluetoothError)
   }
 
-  /// Receives events until the observer is released.
+  /// Receives events for as long as the observer is retained.
   package final class Observer {
     fileprivate let onEvent: (Event) -> Void
 
@@ -37,7 +37,7 @@ package final class BlueZ {
 
   /// The state of the connection to BlueZ.
   package enum State: Equatable, Sendable {
-    /// The connection has not been started, or is still waiting for the first answer.
+    /// The connection has not been started or is still waiting for the first answer.
     case starting
     case available
     case unavailable(BluetoothError)
@@ -53,16 +53,16 @@ package final class BlueZ {
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
-  /// BlueZ's unique name on the bus, such as `:1.5`; empty while BlueZ is not running.
+  /// BlueZ's unique name on the bus, such as `:1.5`. It is empty while BlueZ is not running.
   private(set) var owner = ""
   package private(set) var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
-  /// How long to wait before reconnecting after the bus connection has ended.
+  /// How long to wait before reconnecting after the connection to the bus has ended.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection without starting it. Tests pass their own bus and sockets.
+  /// Creates a connection without starting it. Tests pass in a bus and sockets of their own.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -78,13 +78,13 @@ package final class BlueZ {
   /// The devices, by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
-  /// Returns the adapter with this name, or the first adapter that is on.
+  /// Returns the adapter with this name. If no name is given, returns the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
     return try objects.adapter(named: name)
   }
 
-  /// Delivers all subsequent events, until the returned observer is released.
+  /// Delivers all further events until the returned observer is released.
   package func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
@@ -96,8 +96,8 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// Lists the current adapters and devices. Because this function blocks until the answer arrives, use it only in a
-  /// command that prints the list and exits.
+  /// Lists the current adapters and devices. This function blocks until the answer arrives, so use it only in a command
+  /// that prints the list and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()
@@ -111,15 +111,14 @@ package final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects, and reports adapters and devices in later turns of the loop. Additional calls have no effect.
+  /// Connects to BlueZ, and reports adapters and devices in later turns of the loop. Further calls have no effect.
   package func start() {
     guard bus == nil else { return }
     do throws(BusError) {
       let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
       let objectsRule = "type='signal',sender='\(Self.service)',interface='\(Self.managerInterface)'"
       let propertiesRule = "type='signal',sender='\(Self.service)',interface='\(Self.propertiesInterface)'"
-      // The reference is weak, because the handler of one signal may release this object before the next signal
-      // arrives.
+      // The reference is weak because the handler of one signal may release this object before the next signal arrives.
       try bus.onSignal(objectsRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(propertiesRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(
@@ -142,8 +141,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of the service takes over the name, a single signal arrives, and the old instance's
-    // registrations are lost.
+    // If a new instance of BlueZ takes over the name, only one signal arrives, and the registrations made with the old
+    // instance are lost.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -157,8 +156,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If the next call starts BlueZ, a signal
-    // reports BlueZ's name.
+    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If that next call starts BlueZ, a signal
+    // will report BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -198,8 +197,8 @@ package final class BlueZ {
     }
   }
 
-  /// Sets a property. BlueZ refuses to change a property that it is still changing, for example for another program, so
-  /// the call is retried for two seconds.
+  /// Sets a property. BlueZ refuses to change a property that it is already changing, for example on behalf of another
+  /// program. The call is therefore retried for two seconds.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }
@@ -212,7 +211,7 @@ package final class BlueZ {
     }
   }
 
-  /// Returns the name of the adapter to which a path below `/org/bluez` belongs.
+  /// Returns the name of the adapter that a path below `/org/bluez` belongs to.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

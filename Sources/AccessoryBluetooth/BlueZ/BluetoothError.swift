@@ -10,14 +10,14 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process already offers the service, and BlueZ does not let two processes offer it.
+  /// Another process already offers the service. BlueZ allows only one process to offer it.
   case serviceTaken
   case notPaired(String)
   case outOfRange
   case refused(String)
   case noSuchService
   case timedOut
-  /// BlueZ is already performing the same operation.
+  /// BlueZ is already performing this operation.
   case busy
   case failed(String)
 
@@ -74,7 +74,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// Converts an error from a call to BlueZ.
+  /// Converts an error returned by a call to BlueZ.
   package init(_ error: BusError, adapter: String? = nil) {
     switch error {
     case .timedOut: self = .timedOut
@@ -109,7 +109,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// How to install, start and restart a service that Bluetooth needs on this machine.
+/// How to install, start and restart a service that this machine needs for Bluetooth.
 package struct SystemService: Sendable {
   let name: String
   let package: String
@@ -123,7 +123,7 @@ package struct SystemService: Sendable {
 
   package var restart: String { command("restart", Self.isThere) }
 
-  /// Returns the command that starts the service, after installing it if it is missing.
+  /// Returns the command that starts the service. If the service is not installed, the command installs it first.
   func start(isThere: (String) -> Bool = Self.isThere) -> String {
     let start = command("start", isThere)
     return programs.contains(where: isThere) ? start : "sudo apt-get install \(package) && \(start)"

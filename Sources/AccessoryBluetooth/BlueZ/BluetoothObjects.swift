@@ -2,23 +2,23 @@ import AccessoryCore
 
 /// The UUIDs of the two Bluetooth services that carry iAP2.
 package enum AccessoryService {
-  /// The service that accessories offer, and to which Apple devices connect.
+  /// The service that accessories offer. Apple devices connect to it.
   package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
-  /// The service that Apple devices offer, and to which accessories connect.
+  /// The service that Apple devices offer. Accessories connect to it.
   package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
-/// A Bluetooth adapter of this machine, as described by BlueZ.
+/// One of this machine's Bluetooth adapters, as described by BlueZ.
 package struct BluetoothAdapter: Equatable, Sendable {
   /// The adapter's object path on D-Bus, such as `/org/bluez/hci0`.
   package var path: String
   package var address = BluetoothDeviceAddress(0)
-  /// The name shown to other devices.
+  /// The name that other devices see.
   package var alias = ""
   package var isPowered = false
   package var isDiscoverable = false
   package var isPairable = false
-  /// The number of seconds after which the adapter stops being discoverable; 0 means never.
+  /// How many seconds the adapter stays discoverable. The value 0 means that there is no limit.
   package var discoverableTimeout: UInt32 = 0
 
   /// The adapter's name, for example "hci0".
@@ -37,12 +37,13 @@ package struct BluetoothAdapter: Equatable, Sendable {
   }
 }
 
-/// A Bluetooth device that BlueZ knows, either paired or found by a scan.
+/// A Bluetooth device that BlueZ knows because it is paired or was found by a scan.
 package struct BluetoothDevice: Equatable, Sendable {
-  /// The device's object path on D-Bus, below that of its adapter, such as `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
+  /// The device's object path on D-Bus, which begins with the path of its adapter, such as
+  /// `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
   package var path: String
   package var address: BluetoothDeviceAddress
-  /// The device's name; empty if unknown.
+  /// The device's name, or an empty string if it is not known.
   package var name = ""
   package var isPaired = false
   /// Whether the device may connect without the user's consent.
@@ -51,10 +52,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   package var isBlocked = false
   /// The UUIDs of the device's services, in lower case.
   package var services: [String] = []
-  /// The signal strength in dBm, available while a scan sees the device.
+  /// The signal strength in dBm, which is known only while a scan detects the device.
   package var signal: Int?
 
-  /// Creates a device from its path; nil if the path does not belong to a device.
+  /// Creates a device from its path. Returns nil if the path is not that of a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -102,7 +103,7 @@ enum BlueZPath {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
 
-  /// Returns the address contained in a device's path; nil for any other path.
+  /// Returns the address contained in a device's path, or nil for any other path.
   static func device(_ path: String) -> BluetoothDeviceAddress? {
     let name = last(path)
     guard name.hasPrefix("dev_") else { return nil }
@@ -110,9 +111,9 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals.
+/// The adapters and devices that BlueZ knows. They are updated from BlueZ's answers and signals.
 ///
-/// Changes and removals of unknown devices are ignored, because signals may arrive in any order.
+/// Signals may arrive in any order, so changes and removals of unknown devices are ignored.
 package struct BluetoothObjects: Equatable, Sendable {
   static let adapterInterface = "org.bluez.Adapter1"
   static let deviceInterface = "org.bluez.Device1"
@@ -123,7 +124,7 @@ package struct BluetoothObjects: Equatable, Sendable {
   /// The devices, by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
-  /// Returns the adapter with this name, or the first adapter that is on.
+  /// Returns the adapter with this name. If no name is given, returns the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     let meant = adapters.values.sorted { $0.path < $1.path }.filter { (name ?? $0.name) == $0.name }
     guard let first = meant.first else { throw .noAdapter(name) }
@@ -131,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Returns why an attempt to connect to a device would fail; nil if it may succeed.
+  /// Returns why an attempt to connect to a device would fail, or nil if it may succeed.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -141,20 +142,20 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Applies the result of `GetManagedObjects`, which lists all objects, so that objects missing from it are removed.
+  /// Applies the result of `GetManagedObjects`. The result lists all objects, so objects missing from it are removed.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]
     for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
     for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
-    // Sorted by path, an adapter comes before its devices.
+    // When sorted by path, an adapter precedes its devices.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
       events += add(path, interfaces.dictionary ?? [:])
     }
     return events
   }
 
-  /// Applies a signal, either from the object manager or about a changed property.
+  /// Applies a signal, which either comes from the object manager or reports a changed property.
   mutating func handle(_ signal: BusSignal) -> [BlueZ.Event] {
     let values = signal.values
     switch signal.member {
@@ -172,7 +173,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  /// Removes all adapters and devices after BlueZ has disappeared.
+  /// Removes all adapters and devices once BlueZ has disappeared.
   mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {

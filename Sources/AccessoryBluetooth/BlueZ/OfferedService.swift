@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// An RFCOMM service that this process offers on every adapter. BlueZ listens, publishes the service record, and passes
-/// on each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
-/// object is released or the process ends.
+/// An RFCOMM service that this process offers on every adapter. BlueZ listens for connections, publishes the service
+/// record, and passes on each connection as a file descriptor. After BlueZ restarts, the service is registered again.
+/// The service disappears when this object is released or the process ends.
 final class OfferedService {
   enum Event {
     /// A device, identified by its object path, has connected.
@@ -20,8 +20,8 @@ final class OfferedService {
   /// - Parameters:
   ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
-  ///   - path: the path of the object that BlueZ calls, different for each service.
-  ///   - isAccepting: returns whether to accept connections now.
+  ///   - path: the path of the object that BlueZ calls. It must be different for each service.
+  ///   - isAccepting: returns whether connections should be accepted now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
     isAccepting: @escaping () -> Bool = { true }, onEvent: @escaping (Event) -> Void
@@ -55,8 +55,8 @@ final class OfferedService {
     }
   }
 
-  /// Without `Channel`, BlueZ does not listen. Without the record, BlueZ does not publish the serial port profile, for
-  /// which many hosts search.
+  /// Without `Channel`, BlueZ does not listen. Without the record, BlueZ does not publish the serial port profile,
+  /// which many hosts search for.
   static func options(_ uuid: String, _ channel: UInt8) -> BusValue {
     .properties([
       "Name": .string(name), "Role": .string("server"), "Channel": .uint16(UInt16(channel)),
@@ -67,8 +67,8 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// Returns the SDP record in BlueZ's XML: service class, protocols (L2CAP, and RFCOMM with the channel), browse group
-  /// 1002, languages, version 1.2 of the serial port profile (1101), and name.
+  /// Returns the SDP record in BlueZ's XML format: service class, protocols (L2CAP, and RFCOMM with the channel),
+  /// browse group 1002, languages, version 1.2 of the serial port profile (1101), and name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -91,9 +91,9 @@ final class OfferedService {
   }
 }
 
-/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
-/// unregistered when this object is released. Calls from other programs are refused, because they may pass connections
-/// that are not Bluetooth connections.
+/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts. It is
+/// unregistered when this object is released. Calls from other programs are refused because those programs could pass
+/// in connections that are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String
@@ -104,13 +104,13 @@ final class RegisteredObject {
   private var object: BusSlot?
   private var observer: BlueZ.Observer?
 
-  /// Registers the object as soon as BlueZ answers, and again after each restart.
+  /// Registers the object as soon as BlueZ answers, and again each time BlueZ restarts.
   ///
   /// - Parameters:
   ///   - kind: `Profile` or `Agent`, as in the names of BlueZ's interfaces and methods.
   ///   - path: the object's path, which must be unique in this process.
-  ///   - arguments: the arguments after the path in the call that registers the object.
-  ///   - registered: called after each registration, successful or not.
+  ///   - arguments: the arguments that follow the path in the call that registers the object.
+  ///   - registered: called after each registration, whether or not it succeeded.
   init(
     _ kind: String, at path: String, by blueZ: BlueZ, _ arguments: [BusValue],
     registered: @escaping (Result<Void, BluetoothError>) -> Void, onCall: @escaping (BusCall) -> Void
@@ -131,12 +131,12 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // If this process ends, BlueZ removes the registration itself.
+    // When this process ends, BlueZ itself removes the registration.
     call("Unregister\(kind)") { _ in }
     blueZ.bus?.withdraw(object)
   }
 
-  /// Calls a method of BlueZ's manager for this kind of object, with this object's path as the first argument.
+  /// Calls a method of the BlueZ manager responsible for this kind of object. The first argument is this object's path.
   func call(
     _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {
@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // An exported object is registered again only after BlueZ restarts.
+    // Once exported, an object is registered again only after BlueZ restarts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Scans for devices. A scan either reports every device, or pairs with one device as soon as that device is found, and
-/// marks the device as trusted.
+/// Scans for devices. A scan. It either reports every device or pairs with one device as soon as that device is found,
+/// and marks that device as trusted.
 ///
-/// The device is marked as soon as it is found, because BlueZ forgets a device that is neither paired nor trusted when
-/// the scan ends, even during pairing.
+/// The device is marked as soon as it is found. When a scan ends, BlueZ forgets any device that is neither paired nor
+/// trusted, even if pairing is in progress.
 package final class Pairing {
   package enum Event {
     case found(BluetoothDevice)
@@ -31,14 +31,15 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// The time limit for pairing, long enough for the user to compare numbers.
+  /// The time limit for pairing. It leaves the user enough time to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts the scan as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - selector: the device to pair with; if it names none, every device found is reported until ``stop()``.
-  ///   - capability: the user's input and output: `KeyboardDisplay` at a terminal, and `NoInputNoOutput` elsewhere.
+  ///   - selector: the device to pair with. If it does not name a device, every device found is reported until
+  ///     ``stop()`` is called.
+  ///   - capability: what the user can enter and see: `KeyboardDisplay` at a terminal, and `NoInputNoOutput` otherwise.
   package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {
@@ -58,7 +59,7 @@ package final class Pairing {
 
   deinit { stop() }
 
-  /// Stops the scan, and cancels a pairing in progress.
+  /// Stops the scan and cancels any pairing in progress.
   package func stop() {
     switch phase {
     case .scanning: scan(false)
@@ -98,7 +99,7 @@ package final class Pairing {
       blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member, arguments, completion: completion)
     }
     guard isOn else { return call("StopDiscovery") }
-    // iAP2 runs over BR/EDR only.
+    // iAP2 runs only over BR/EDR.
     call("SetDiscoveryFilter", [.properties(["Transport": .string("bredr")])])
     call("StartDiscovery") { [weak self] answer in
       if case .failure(let error) = answer { self?.finish(.failed(error)) }
@@ -150,7 +151,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Removes a device with its bond, so that it is no longer trusted.
+  /// Removes a device and its bond, so that the device is no longer trusted.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

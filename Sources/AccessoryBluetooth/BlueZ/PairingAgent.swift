@@ -1,21 +1,21 @@
 import AccessoryCore
 
-/// Receives BlueZ's questions during pairing, for as long as this object exists.
+/// Receives the questions that BlueZ asks during pairing, for as long as this object exists.
 package final class PairingAgent {
-  /// A question from BlueZ, to be answered once, now or later.
+  /// A question from BlueZ. It must be answered exactly once, either immediately or later.
   package enum Question {
     case authorization(device: String, answer: (Bool) -> Void)
     /// Ask the user whether both devices show this number.
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// Ask the user which PIN (1 to 16 characters) the other device expects; nil refuses the pairing.
+    /// Ask the user which PIN (1 to 16 characters) the other device expects. The answer nil refuses the pairing.
     case pin(device: String, answer: (String?) -> Void)
-    /// Ask the user which number the other device shows; nil refuses the pairing.
+    /// Ask the user which number the other device shows. The answer nil refuses the pairing.
     case passkey(device: String, answer: (UInt32?) -> Void)
     /// Ask the user whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)
-    /// Show this text to the user, who enters it on the other device.
+    /// Show this text to the user, who then enters it on the other device.
     case show(device: String, String)
-    /// The other device cancelled the pairing, so the last question needs no answer.
+    /// The other device has cancelled the pairing, so the most recent question no longer needs an answer.
     case cancelled
   }
 
@@ -25,7 +25,7 @@ package final class PairingAgent {
   /// Registers an agent as soon as BlueZ answers, and makes it the default agent.
   ///
   /// - Parameters:
-  ///   - capability: the user's input and output, such as `KeyboardDisplay` or `NoInputNoOutput`.
+  ///   - capability: what the user can enter and see, such as `KeyboardDisplay` or `NoInputNoOutput`.
   ///   - ready: called after each attempt to register the agent.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,
@@ -69,6 +69,6 @@ package final class PairingAgent {
     }
   }
 
-  /// Returns the number as six digits, as both devices show it.
+  /// Returns the number as six digits, which is how both devices show it.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

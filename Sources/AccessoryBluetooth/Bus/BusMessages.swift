@@ -18,11 +18,11 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program, to be answered once. If this object is released without an answer, the caller
-/// receives an error.
+/// A method call from another program. It must be answered exactly once. If this object is released without having
+/// answered, the caller receives an error.
 package final class BusCall {
   package let path: String
-  /// The method's interface, which may be empty.
+  /// The interface that the method belongs to, which may be empty.
   package let interface: String
   package let member: String
   package let arguments: [BusValue]
@@ -65,7 +65,7 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // Errors are ignored, because an error means that the caller is gone.
+    // Errors are ignored because an error means that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
@@ -77,9 +77,9 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case remote(name: String, message: String)
   case timedOut
   case closed(String)
-  /// libsystemd, which implements D-Bus, cannot be loaded.
+  /// libsystemd, which implements D-Bus, could not be loaded.
   case noLibrary(String)
-  /// An action failed in sd-bus, with the system's error number.
+  /// An operation failed in sd-bus. The value is the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {
@@ -105,7 +105,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Returns a result from sd-bus, or throws an error if the result is negative.
+/// Returns a result from sd-bus. Throws an error if the result is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

@@ -7,7 +7,7 @@ import Glibc
 /// let options: [BusValue] = [.properties(["Role": .string("server"), "Channel": .uint16(3)])]
 /// ```
 package indirect enum BusValue: Equatable, Sendable {
-  /// A string, or a signature.
+  /// A string or a signature.
   case string(String)
   case objectPath(String)
   case bool(Bool)
@@ -17,7 +17,7 @@ package indirect enum BusValue: Equatable, Sendable {
   case array(of: String, [BusValue])
   case structure([BusValue])
   case entry(BusValue, BusValue)
-  /// A value that carries its own signature.
+  /// A value that is sent together with its signature.
   case variant(BusValue)
 
   package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
@@ -74,7 +74,7 @@ package indirect enum BusValue: Equatable, Sendable {
     }
   }
 
-  /// The values of a dictionary, keyed by name.
+  /// The values in a dictionary, by name.
   package var dictionary: [String: BusValue]? {
     guard case .array(_, let entries) = unwrapped else { return nil }
     var values: [String: BusValue] = [:]
@@ -104,10 +104,10 @@ package enum BusInteger: Character, Sendable {
   }
 }
 
-/// A file descriptor received or sent with a message. The descriptor is closed when this object is released, unless it
-/// was taken with ``take()``.
+/// A file descriptor that was received or will be sent with a message. When this object is released, it closes the
+/// descriptor, unless the descriptor was taken with ``take()``.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Only ``take()`` changes this number, on the bus's loop.
+  // This number is changed only by ``take()``, on the bus's loop.
   private var number: Int32
 
   package init(taking number: Int32) {
@@ -125,7 +125,7 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  /// Transfers ownership of the descriptor to the caller; returns -1 if called again.
+  /// Transfers ownership of the descriptor to the caller. Returns -1 if called a second time.
   package func take() -> Int32 {
     defer { number = -1 }
     return number
@@ -142,7 +142,7 @@ func readValues(of message: OpaquePointer) throws(BusError) -> [BusValue] {
   return values
 }
 
-/// Reads the next value at the current level of a message; nil if there is none.
+/// Reads the next value at the current level of a message. Returns nil if there is none.
 private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   var type: CChar = 0
   var contents: UnsafePointer<CChar>?
@@ -156,7 +156,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   case "b": return .bool(try readBasic(message, type, Int32(0)) != 0)
   case "d": return .double(try readBasic(message, type, 0))
   case "h":
-    // The descriptor is duplicated, because the message closes its own descriptor.
+    // The descriptor is duplicated because the message closes its own copy.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
     if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
@@ -173,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes only the type's bytes, which are the low-order bytes of the number, because all supported machines
-    // are little-endian.
+    // sd-bus writes only as many bytes as the type has. These are the low-order bytes of the number, because all
+    // supported machines are little-endian.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }
@@ -208,7 +208,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // D-Bus text cannot contain zero bytes, so it is cut at the first one.
+    // D-Bus text cannot contain zero bytes, so the text is cut at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)
@@ -237,6 +237,6 @@ private func appendContainer(
 }
 
 extension BusValue {
-  /// The signature's first byte, as expected by sd-bus.
+  /// The first byte of the signature, in the form that sd-bus expects.
   fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
 }

@@ -4,10 +4,11 @@ import CSystemd
 import Glibc
 import LinuxIO
 
-/// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
+/// A connection to a D-Bus bus, used on an event loop. It supports method calls, signals, and objects that other
+/// programs may call.
 ///
-/// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline, so no extra thread is needed.
-/// Messages are delivered after sd-bus has returned, so that a handler may call the bus or close it.
+/// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline, so no additional thread is needed.
+/// Messages are delivered after sd-bus has returned, so a handler may call the bus or close it.
 ///
 /// ```swift
 /// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
@@ -16,7 +17,7 @@ import LinuxIO
 /// ```
 package final class MessageBus: TimerHandler {
   package enum Place: Equatable, Sendable {
-    /// The system bus, or the bus named by DBUS_SYSTEM_BUS_ADDRESS.
+    /// The system bus, or the bus whose address is in DBUS_SYSTEM_BUS_ADDRESS.
     case system
     /// The bus at a D-Bus address, such as `unix:path=/tmp/bus`.
     case address(String)
@@ -29,17 +30,17 @@ package final class MessageBus: TimerHandler {
   private let timer: LoopTimer
   private let source: WatchedDescriptor
   private(set) var raw: OpaquePointer?
-  /// Messages that arrived during a call to sd-bus, to be delivered after the call.
+  /// Messages that arrived during a call to sd-bus. They are delivered after the call.
   private var arrivals: [() -> Void] = []
-  /// The calls that are waiting for answers, keyed by a number that this object assigns.
+  /// The calls that are waiting for answers, by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
   private var slots: [BusSlot] = []
 
-  /// The maximum number of messages handled in one turn of the loop.
+  /// The maximum number of messages to handle in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects to the bus in later turns of the loop. Calls can be made before the bus is connected.
+  /// Connects to the bus in later turns of the loop. Calls can be made even before the bus is connected.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.
@@ -50,7 +51,7 @@ package final class MessageBus: TimerHandler {
     timer = loop.makeTimer()
     let bus = try Self.open(place)
     raw = bus
-    // The descriptor is duplicated, because sd-bus closes its own descriptor when the bus ends, and a watch must be
+    // The descriptor is duplicated because sd-bus closes its own descriptor when the bus ends, and a watch must be
     // cancelled before its descriptor is closed.
     source = WatchedDescriptor(taking: fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3))
     timer.handler = self
@@ -70,21 +71,21 @@ package final class MessageBus: TimerHandler {
     if let raw { Self.finish(raw) }
   }
 
-  /// Waits up to a second for the daemon to read everything that was sent, then closes the connection. The daemon
-  /// answers in order, so its answer to a final call shows that it has read everything else.
+  /// Waits up to one second for the daemon to read everything that was sent, and then closes the connection. The daemon
+  /// answers calls in order, so its answer to one final call shows that it has read everything before that call.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Until the bus is ready, nothing has been sent, and sd-bus would wait 90 s for the daemon.
+    // Nothing has been sent until the bus is ready, and sd-bus would wait 90 s for the daemon.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout is in microseconds; it keeps a daemon that does not answer from blocking the program.
+      // The timeout is in microseconds. It prevents a daemon that does not answer from blocking this program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
-    // A process that is being launched holds a copy of the socket until its exec. Shutting down the socket ends the
-    // connection in spite of such copies, so that the bus releases the connection's names.
+    // A process that is being launched holds a copy of the socket until it calls exec. Shutting down the socket ends
+    // the connection despite such copies, so the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }
@@ -110,7 +111,7 @@ package final class MessageBus: TimerHandler {
 
   // MARK: - Calls
 
-  /// Calls another program's method.
+  /// Calls a method of another program.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the bus is released first.
   package func call(
@@ -201,9 +202,9 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Exports an object that other programs may call, until ``withdraw(_:)``.
+  /// Exports an object that other programs may call, until ``withdraw(_:)`` is called.
   ///
-  /// - Parameter answer: called for every method call, in a later turn of the loop; see ``BusCall``.
+  /// - Parameter answer: called for each method call, in a later turn of the loop (see ``BusCall``).
   @discardableResult
   package func export(_ path: String, _ answer: @escaping (BusCall) -> Void) throws(BusError) -> BusSlot {
     guard let raw else { throw .closed("it was closed") }
@@ -220,7 +221,7 @@ package final class MessageBus: TimerHandler {
     return slot
   }
 
-  /// Removes an exported object.
+  /// Removes an exported object from the bus.
   package func withdraw(_ object: BusSlot) {
     slots.removeAll { $0 === object }
   }
@@ -231,7 +232,7 @@ package final class MessageBus: TimerHandler {
 
   package func timerFired(_ timer: LoopTimer) { process() }
 
-  /// Lets sd-bus read and write, then delivers the messages that have arrived.
+  /// Lets sd-bus read and write, and then delivers the messages that have arrived.
   private func process() {
     guard let raw else { return }
     var failure: BusError?
@@ -247,7 +248,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Updates the watch and the timer to the events for which sd-bus waits.
+  /// Updates the watch and the timer to match what sd-bus is waiting for.
   private func settle() {
     guard let raw, source.number >= 0 else { return }
     let events = sd_bus_get_events(raw)
@@ -260,7 +261,7 @@ package final class MessageBus: TimerHandler {
     timer.arm(at: loop.now + .microseconds(max(0, Int64(clamping: deadline) - Self.microseconds)))
   }
 
-  /// The current time on the clock that sd-bus uses.
+  /// The current time according to the clock that sd-bus uses.
   private static var microseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -308,7 +309,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // The value 1 marks a method call as handled.
+    // The value 1 means that a method call has been handled.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

@@ -3,9 +3,9 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// Makes Bluetooth connections; tests use a substitute for the kernel.
+/// Makes Bluetooth connections. Tests use a substitute for the kernel.
 package protocol BluetoothSockets: Sendable {
-  /// Begins connecting, and returns a descriptor that becomes writable when the attempt succeeds or fails.
+  /// Starts to connect. Returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
   /// - Parameter local: the address of the local adapter.
   func connect(
@@ -17,17 +17,17 @@ package protocol BluetoothSockets: Sendable {
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, on PSM 1 of L2CAP, which exchanges packets.
+  /// The device's SDP server, on PSM 1 of L2CAP. It exchanges packets.
   case serviceDiscovery
-  /// An RFCOMM channel, which carries a stream of bytes.
+  /// An RFCOMM channel. It carries a stream of bytes.
   case rfcomm(channel: UInt8)
 }
 
-/// The Bluetooth sockets of Linux. Connecting needs no privileges.
+/// Linux's Bluetooth sockets. Connecting needs no privileges.
 package struct KernelSockets: BluetoothSockets {
   package init() {}
 
-  /// Begins connecting. The connection is encrypted, so the devices must be paired.
+  /// Begins connecting. The connection must be encrypted, so the devices have to be paired.
   package func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
@@ -46,15 +46,15 @@ package struct KernelSockets: BluetoothSockets {
 }
 
 extension DescriptorChannel {
-  /// The maximum length of an iAP2 packet, chosen so that a packet fits into one RFCOMM frame on most connections. The
-  /// two sides agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, and Android offers 990
-  /// bytes. If the sides agree on a shorter length, a packet takes two frames.
+  /// The maximum length of an iAP2 packet. It is chosen so that a packet fits into one RFCOMM frame on most
+  /// connections. The two sides agree on a frame length, which Linux does not report. Linux offers 1,008 bytes, and
+  /// Android offers 990. If the sides agree on a shorter length, a packet takes two frames.
   ///
-  /// Packets of 667 bytes would fit L2CAP's default on every connection, but 10,000 bytes would then take 16 frames
-  /// instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
+  /// Packets of 667 bytes would fit into L2CAP's default size on every connection. However, 10,000 bytes would then
+  /// take 16 frames instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
-  /// Creates a channel over an RFCOMM connection; nil if the descriptor has already been taken.
+  /// Creates a channel over an RFCOMM connection. Returns nil if the descriptor has already been taken.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

@@ -2,14 +2,14 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service on a Bluetooth device. The attempt looks up the service's channel over SDP, then
-/// connects over RFCOMM.
+/// One attempt to connect to a service on a Bluetooth device. The attempt first looks up the service's channel over SDP
+/// and then connects over RFCOMM.
 ///
-/// A raw socket has two advantages over BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
+/// A raw socket has two advantages over BlueZ's `ConnectProfile`. Connecting takes 45 to 60 ms rather than half a
 /// second, and no service has to be registered with BlueZ, which only one process at a time can do.
 ///
-/// The kernel needs some 20 ms to close an old connection. Until then, the kernel refuses a new connection with `EBUSY`
-/// or resets it together with the old one, so the attempt is repeated a few times.
+/// The kernel needs about 20 ms to close an old connection. Until the old connection is closed, the kernel refuses a
+/// new one with `EBUSY` or resets both together, so the attempt is repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
@@ -54,7 +54,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // The attempt starts in a later turn, so that even an immediate failure is reported after this initializer returns.
+    // The attempt starts in a later turn, so even an immediate failure is reported after this initializer has returned.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 

@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. The search does no I/O; it only builds requests and reads answers.
+/// Looks up a service's RFCOMM channel over SDP. This type does no I/O of its own. It only builds requests and reads
+/// answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -8,13 +9,13 @@ import AccessoryCore
 ///   …until nothing is left to continue
 /// ```
 ///
-/// The search accepts at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
+/// The search accepts at most ``longestAnswer`` bytes, in at most ``mostParts`` parts.
 struct ServiceSearch {
   enum Step: Equatable {
     case send([UInt8])
     case found(channel: UInt8)
     case absent
-    /// The answer is not valid SDP, for the given reason.
+    /// The answer is not valid SDP. The value is the reason.
     case failed(String)
   }
 
@@ -26,7 +27,7 @@ struct ServiceSearch {
   private var parts = 0
   private var records: [UInt8] = []
 
-  /// Creates a search for a service by its UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
+  /// Creates a search for a service by UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
   init(for service: String) {
     let digits = service.filter { $0 != "-" }
     precondition(digits.utf8.count == 32, "\(service) is not a UUID of 128 bits")
@@ -36,8 +37,8 @@ struct ServiceSearch {
   func start() -> [UInt8] { request(continuing: []) }
 
   private func request(continuing state: [UInt8]) -> [UInt8] {
-    // The search pattern is a sequence of one UUID, and the attribute list is a sequence of one number: 0004, the
-    // protocols.
+    // The search pattern is a sequence that contains one UUID. The attribute list is a sequence that contains one
+    // number: 0004, which stands for the protocols.
     let pattern: [UInt8] = [0x35, 0x11, 0x1C] + uuid
     let attributes: [UInt8] = [0x35, 0x03, 0x09, 0x00, 0x04]
     let parameters = pattern + [0xFF, 0xFF] + attributes + [UInt8(state.count)] + state
@@ -80,8 +81,8 @@ struct ServiceSearch {
     return Self.channel(in: elements).map { .found(channel: $0) } ?? .absent
   }
 
-  /// Returns the RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The
-  /// protocols' value is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
+  /// Returns the RFCOMM channel found in a list of records. Each record is a list of attribute numbers and values. The
+  /// value for the protocols is a list of lists: `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {
@@ -107,7 +108,7 @@ enum DataElement: Equatable {
 
   private static let deepest = 8
 
-  /// Reads all elements; nil if the bytes are truncated or the elements are nested too deeply.
+  /// Reads all elements. Returns nil if the bytes are truncated or the elements are nested too deeply.
   static func readAll(_ bytes: [UInt8]) -> [DataElement]? { readAll(bytes[...], depth: 0) }
 
   private static func readAll(_ bytes: ArraySlice<UInt8>, depth: Int) -> [DataElement]? {
@@ -145,7 +146,7 @@ enum DataElement: Equatable {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// Returns the first 32 bits of a UUID that uses the Bluetooth base UUID, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
+  /// If a UUID is based on the Bluetooth base UUID, `xxxxxxxx-0000-1000-8000-00805F9B34FB`, returns its first 32 bits.
   private static func short(_ bytes: ArraySlice<UInt8>) -> UInt32? {
     let base: [UInt8] = [0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB]
     return bytes.dropFirst(4).elementsEqual(base) ? UInt32(number(bytes.prefix(4))) : nil
