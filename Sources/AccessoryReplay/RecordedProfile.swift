@@ -23,7 +23,8 @@ extension Profile {
 
   /// Creates the profile of an accessory from its identification in a capture.
   ///
-  /// Omits the transport of wireless CarPlay, HID components and unknown parameters, which a profile cannot express.
+  /// Omits the transport of wireless CarPlay, HID components, and unknown parameters, because a profile cannot express
+  /// them.
   public init(recorded identification: Identification) {
     var identity = Identity(
       name: identification.name, manufacturer: identification.manufacturer, modelNumber: identification.model,
@@ -70,25 +71,26 @@ extension Profile.Transport {
   }
 }
 
-/// Reproduces a recorded accessory's sessions, for an accessory that you plug in yourself.
+/// Reproduces the sessions of a recorded accessory, for use with an accessory that you plug in yourself.
 ///
-/// Each session plays the next recorded session of the same protocol. After the last recorded session, the first is
-/// played again. If the device's bytes differ from the recording, the session is closed, and the accessory's timeline
-/// shows a warning.
+/// Each new session plays the next recorded session of the same protocol. After the last recorded session, playback
+/// starts over with the first one. If the bytes from the device differ from the recording, the session is closed and a
+/// warning is added to the accessory's timeline.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also reproduces the times at which the accessory was plugged in and unplugged.
+/// ``ReplayedAccessory`` also plugs in and unplugs the accessory at the recorded times.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings
   private let differed: (ReplayDifference) -> Void
   private var played: [String: Int] = [:]
 
-  /// Creates the behavior of a recording. `differed` is called with the first difference in each session, if any.
+  /// Creates a behavior from a recording. `differed` is called with the first difference in each session, if there is
+  /// one.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(),
     differed: @escaping (ReplayDifference) -> Void = { _ in }

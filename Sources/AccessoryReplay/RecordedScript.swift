@@ -3,11 +3,12 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {
-  /// Creates a self-contained profile of the recorded accessory, with scripts of the recorded requests and answers.
+  /// Creates a self-contained profile of the recorded accessory, with scripts that contain the recorded requests and
+  /// answers.
   ///
-  /// - Parameter other: a second recording of the same actions; where its requests differ, the script contains
-  ///   wildcards.
-  /// - Returns: the profile, and a note about each protocol for the user.
+  /// - Parameter other: a second recording of the same actions. Where its requests differ from those of the first, the
+  ///   script contains wildcards.
+  /// - Returns: the profile, and a note for the user about each protocol.
   public static func imported(
     from recording: Recording, and other: Recording? = nil
   ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
@@ -45,14 +46,15 @@ extension Profile {
   }
 }
 
-/// The requests in recorded sessions, and their answers.
+/// The requests in recorded sessions, with their answers.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
     var pattern: BytePattern?
-    /// The answer as a template into which parts of the request are inserted; nil if the answer is always the same.
+    /// The answer, as a template into which parts of the request are inserted. This is nil if the answer is always the
+    /// same.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -63,14 +65,14 @@ struct RecordedExchanges {
     case pattern(String)
   }
 
-  /// The maximum number of different answers to one request that become rules.
+  /// The maximum number of different answers to the same request that are turned into rules.
   static let mostAnswers = 16
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
   private(set) var exchanges: [Exchange] = []
-  /// The bytes that the accessory sent before a session's first request, and their delays.
+  /// The bytes that the accessory sent before a session's first request, with their delays.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
-  /// Notes about differences in a second recording that could not become wildcards.
+  /// Notes about differences between the two recordings that could not be turned into wildcards.
   private(set) var notes: [String] = []
   private let framing: Script.Framing
 
@@ -96,7 +98,7 @@ struct RecordedExchanges {
     if !others.isEmpty { add(split(twins.exchanges)) }
   }
 
-  /// Returns the exchanges in these sessions, in order, and the bytes before each session's first request.
+  /// Returns the exchanges in these sessions, in order, and the bytes that precede the first request in each session.
   private static func exchanges(
     in sessions: [Recording.Session]
   ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {
@@ -129,7 +131,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// Merges the exchanges of a second recording of the same actions.
+  /// Merges in the exchanges from a second recording of the same actions.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(
@@ -161,7 +163,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// Splits an exchange in which several requests were sent together. The last request gets the answer.
+  /// Splits an exchange in which several requests were sent together. The answer is assigned to the last request.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -186,12 +188,12 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules as a script. If a request had several answers over time, the rules give those answers in order, and then
-  /// repeat the last one.
+  /// The rules in the form of a script. If a request received different answers over time, the rules give those answers
+  /// in order and then repeat the last one.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
-    // Rules for exact matches come before rules with patterns.
+    // Rules that match exactly come before rules that use patterns.
     for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
       if answers[exchange.key] == nil { order.append(exchange.key) }
       answers[exchange.key, default: []].append(exchange)
@@ -225,7 +227,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// Returns a time in whole milliseconds, or zero for less than 5 ms, which the link alone may take.
+  /// Returns a time in whole milliseconds. Returns zero for less than 5 ms, because the link alone may take that long.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

@@ -4,8 +4,9 @@ import AccessoryProfiles
 
 /// A regular expression for a request that differs between two recordings of the same actions.
 ///
-/// Each part that differs becomes a group: a whole number if the part consists of digits in both recordings, and
-/// otherwise any bytes, of a fixed length if the part has the same length in both.
+/// Each part that differs becomes a group. If the part consists of digits in both recordings, the group matches a whole
+/// number. Otherwise, the group matches any bytes; the number of bytes is fixed if the part has the same length in both
+/// recordings.
 ///
 /// ```swift
 /// let wildcard = RecordedWildcard(Array("SET 9;A".utf8), Array("SET 12;A".utf8))
@@ -14,10 +15,10 @@ import AccessoryProfiles
 /// ```
 struct RecordedWildcard {
   let pattern: BytePattern
-  /// The bytes of each group in both recordings.
+  /// The bytes that belong to each group in both recordings.
   private let values: [(one: [UInt8], other: [UInt8])]
 
-  /// Fails if the requests are equal, have no byte in common, or are too long for a regular expression.
+  /// Returns nil if the requests are equal, have no byte in common, or are too long for a regular expression.
   init?(_ one: [UInt8], _ other: [UInt8]) {
     guard one != other else { return nil }
     var (text, values, common) = ("", [(one: [UInt8], other: [UInt8])](), 0)
@@ -39,8 +40,8 @@ struct RecordedWildcard {
     (self.pattern, self.values) = (pattern, values)
   }
 
-  /// Returns the answer as a template that inserts the request's groups; nil if the groups do not explain the
-  /// difference between the answers.
+  /// Returns the answer as a template that inserts the request's groups, or nil if the groups do not explain how the
+  /// answers differ.
   func answer(_ one: [UInt8], _ other: [UInt8]) -> ScriptTemplate? {
     var (text, at, otherAt) = ("", 0, 0)
     while at < one.count || otherAt < other.count {
@@ -64,8 +65,8 @@ struct RecordedWildcard {
 
   // MARK: Differences
 
-  /// Returns the parts that differ: any number of parts if both requests have the same length, and otherwise a single
-  /// part between a common beginning and a common end.
+  /// Returns the parts that differ. If the requests have the same length, there may be any number of parts. Otherwise,
+  /// there is a single part, between a common beginning and a common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -87,13 +88,14 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// Returns the range, extended to the digits around it if it contains only digits in both recordings.
+  /// Returns the range. If the range contains only digits in both recordings, it is first extended to include the
+  /// digits around it.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // The bytes next to the range are the same in both recordings, or part of another difference that is extended in
-    // the same way.
+    // The bytes next to the range are either the same in both recordings or belong to another difference that is
+    // extended in the same way.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count

@@ -3,7 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The bytes of a recording that are not compared because they change each time, such as counters and clocks.
+/// Determines which bytes of a recording are not compared because they change each time. Examples are counters and
+/// clocks.
 ///
 /// ```swift
 /// let mask = try ReplayMask.format.read(text, file: "clock.json5")
@@ -13,25 +14,25 @@ public struct ReplayMask: Equatable, Sendable {
   /// The version of the file format.
   public static let formatVersion = 1
 
-  /// The entries. A byte is not compared if any entry covers it.
+  /// The entries. A byte is not compared if it is covered by any of the entries.
   public var entries: [Entry] = []
 
   /// Creates a mask that covers nothing.
   public init() {}
 
-  /// The bytes to ignore: a range in one session, or a pattern wherever it occurs.
+  /// The bytes to ignore: either a range in one session or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
-    /// The number of the session, counted from 1; 0 means all sessions.
+    /// The session's number, counting from 1. The value 0 means all sessions.
     public var session = 0
-    /// The protocol of the sessions; nil means all protocols.
+    /// The protocol of the sessions, or nil for all protocols.
     public var protocolName: String?
-    /// The side that sends the bytes; nil means both sides.
+    /// The side that sends the bytes, or nil for both sides.
     public var from: Recording.End?
-    /// The offset of the first byte, counted within all the data that the sender sends in the session.
+    /// The offset of the first byte within all the data that the sender sends in the session.
     public var offset = 0
-    /// The number of bytes; 0 if the entry is a pattern.
+    /// The number of bytes, or 0 if the entry is a pattern.
     public var count = 0
-    /// A pattern, which applies wherever it occurs; nil if the entry is a range.
+    /// A pattern, which applies wherever it occurs, or nil if the entry is a range.
     public var pattern: Pattern?
 
     /// Creates an entry that covers nothing.
@@ -56,11 +57,11 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// A sequence of bytes in hex, with `??` for each byte that is not compared.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
-    /// The bytes; nil stands for any value.
+    /// The bytes. An element that is nil stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if no byte or every byte is
-    /// a wildcard.
+    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if either all bytes or none
+    /// of them are wildcards.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
@@ -79,7 +80,7 @@ public struct ReplayMask: Equatable, Sendable {
       self.bytes = bytes
     }
 
-    /// The pattern as written in a mask file.
+    /// The pattern in the form used in mask files.
     public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
 
     static let format = Format<Pattern>.parsed(
@@ -94,7 +95,8 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// Returns the ranges of bytes from one side of a session that are not compared, sorted and without overlaps.
+  /// Returns the ranges of bytes from one side of a session that are not compared. The ranges are sorted and do not
+  /// overlap.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {

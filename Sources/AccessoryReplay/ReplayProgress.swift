@@ -6,11 +6,11 @@ import AccessoryFormats
 public struct ReplaySettings: Sendable {
   /// The speed at which recorded delays are replayed.
   public enum Speed: Equatable, Sendable {
-    /// The recorded speed, multiplied by this factor.
+    /// The recorded speed is multiplied by this factor.
     case times(Double)
     case max
 
-    /// Converts a recorded delay to the delay in the replay.
+    /// Converts a recorded delay to the delay to use in the replay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero
@@ -25,34 +25,34 @@ public struct ReplaySettings: Sendable {
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other side may send its bytes; nil means no limit.
+  /// How much later than recorded the other side may send its bytes. If nil, there is no limit.
   public var patience: Duration?
 
-  /// How long to watch for additional bytes after a session's last recorded byte. Any additional byte counts as a
+  /// How long to watch for additional bytes after a session's last recorded byte. Any additional byte is considered a
   /// difference.
   public var settle = Duration.milliseconds(200)
 
-  /// Creates the default settings: the recorded speed, and an empty mask.
+  /// Creates the default settings, with the recorded speed and an empty mask.
   public init() {}
 }
 
 /// The progress of a replay: the sessions that were played, and the first difference in each session.
 public struct ReplayProgress: Equatable, Sendable {
-  /// One session of the recording.
+  /// A session in the recording.
   public struct Session: Equatable, Sendable {
-    /// The number of the session in the recording.
+    /// The session's number in the recording.
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
     /// The number of bytes from the other side that arrived as recorded.
     public var received: Int
-    /// How many of the received bytes were not compared because of the mask.
+    /// How many of the received bytes were not compared because the mask covers them.
     public var masked = 0
     /// The number of bytes that this side sends in the recording.
     public var sent: Int
-    /// The first difference; nil if everything happened as recorded.
+    /// The first difference, or nil if everything happened as recorded.
     public var difference: ReplayDifference?
-    /// When the session ended, on the loop's clock.
+    /// When the session ended, according to the loop's clock.
     public var end: Instant
   }
 
@@ -66,7 +66,7 @@ public struct ReplayProgress: Equatable, Sendable {
   /// The number of bytes from the other side that were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
-  /// Creates the progress of a replay that has not begun.
+  /// Creates the progress of a replay that has not started.
   public init(_ recording: Recording) { count = recording.sessions.count }
 
   mutating func add(_ player: SessionPlayer, _ role: Recording.End, _ difference: ReplayDifference?, at now: Instant) {
@@ -91,22 +91,22 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public enum Kind: Equatable, Sendable {
     /// A byte differs.
     case byte(expected: UInt8, got: UInt8)
-    /// More bytes arrived than in the recording.
+    /// More bytes arrived than were recorded.
     case excess(bytes: Int)
     /// The session ended before all recorded bytes had arrived.
     case ended(String, missing: Int)
-    /// Expected bytes did not arrive in time.
+    /// The expected bytes did not arrive in time.
     case missing(bytes: Int, within: Duration)
-    /// The session should have ended, but did not.
+    /// The session should have ended but did not.
     case stayedOpen(within: Duration)
-    /// A session was opened that is not in the recording at this point.
+    /// A session was opened that does not appear in the recording at this point.
     case unexpectedSession(expected: String?)
-    /// The accessory did not offer the protocol, or refused the session.
+    /// The accessory did not offer the protocol or refused the session.
     case notOpened(String)
-    /// The accessory did not connect with its protocols.
+    /// The accessory did not connect, or connected without its protocols.
     case notConnected(within: Duration)
 
-    /// Whether the difference is the absence of an expected event.
+    /// Whether the difference is that an expected event did not happen.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true
@@ -117,29 +117,28 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
 
   /// What the other side did.
   public var kind: Kind
-  /// The session's number in the recording, counted from 1; 0 if the difference is not in a session.
+  /// The session's number in the recording, counting from 1, or 0 if the difference does not belong to a session.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// The side that sent the bytes, or should have sent them.
+  /// The side that sent the bytes or should have sent them.
   public var from: Recording.End
-  /// The offset of the difference, counted within all the data that the sender sends in the session.
+  /// The offset of the difference within all the data that the sender sends in the session.
   public var offset = 0
-  /// The number of the captured packet that contains the expected bytes; 0 if there is none.
+  /// The number of the captured packet that contains the expected bytes, or 0 if there is none.
   public var packet = 0
   /// The recorded bytes, starting at ``contextOffset``.
   public var expected: [UInt8] = []
   /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// The offset at which ``expected`` and ``got`` begin, counted within all the data that the sender sends in the
-  /// session.
+  /// The offset at which ``expected`` and ``got`` begin, within all the data that the sender sends in the session.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {
     (self.kind, self.session, self.protocolName, self.from) = (kind, session, protocolName, from)
   }
 
-  /// A sentence that describes the difference and its position.
+  /// A sentence that describes the difference and where it occurred.
   public var description: String {
     let place = session > 0 ? "session \(session) (\(protocolName))" : "a session of \(protocolName)"
     let source = packet > 0 ? ", packet \(packet) of the recording" : ""

@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory in a recording: plugs in, identifies itself, answers in sessions, and unplugs exactly as
-/// recorded. Only the link and the authentication are live.
+/// Plays the accessory in a recording. It plugs itself in, identifies itself, answers in sessions, and unplugs itself
+/// exactly as recorded. Only the link and the authentication are not taken from the recording.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -23,9 +23,9 @@ import IAP2
 public final class ReplayedAccessory {
   /// The progress so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the replay has finished, was ended with ``unplug(_:)``, or has stopped at a difference.
+  /// Whether the replay has finished, has stopped at a difference, or was ended with ``unplug(_:)``.
   public private(set) var isOver = false
-  /// A description of what the accessory expects next from the device and its app; nil if it expects nothing.
+  /// What the accessory expects the device and its app to do next, or nil if it expects nothing.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -37,7 +37,7 @@ public final class ReplayedAccessory {
     if !wasIdentified { return "a device to connect" }
     return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
   }
-  /// The reason why the accessory could not be plugged in at its port; nil if there was no failure.
+  /// The reason why the accessory could not be plugged in at its port, or nil if it could.
   public var failure: String? { accessory?.failure }
 
   private let recording: Recording
@@ -55,7 +55,7 @@ public final class ReplayedAccessory {
   private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
-  /// Creates an accessory that is not plugged in. `report` receives the accessory's events.
+  /// Creates an accessory that is not plugged in. `report` is called with the accessory's events.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), at port: any Port,
     authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
@@ -69,13 +69,13 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// Returns the profile for an attachment, with the identification from this attachment or, if it has none, from
-  /// another one.
+  /// Returns the profile for an attachment. The profile contains the attachment's identification or, if the attachment
+  /// has none, that of another attachment.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
 
-  /// Plugs the accessory in, and begins the replay.
+  /// Plugs the accessory in and begins the replay.
   public func plugIn() throws {
     guard index < recording.attachments.count,
       let profile = Self.profile(of: recording, attachment: recording.attachments[index])
@@ -94,7 +94,7 @@ public final class ReplayedAccessory {
     try accessory.plugIn()
   }
 
-  /// Unplugs the accessory, and ends the replay.
+  /// Unplugs the accessory and ends the replay.
   public func unplug(_ reason: String = "unplugged") {
     isOver = true
     timer?.cancel()
@@ -150,9 +150,10 @@ public final class ReplayedAccessory {
 
   // MARK: Sessions
 
-  /// Returns the handler for a session that the device opened; nil if the recording has no such session at this point.
+  /// Returns the handler for a session that the device has opened, or nil if the recording has no such session at this
+  /// point.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
-    // A recording shows when a native channel was used, not when it was opened.
+    // A recording shows when a native channel was first used, but not when it was opened.
     let candidate =
       waiting.firstIndex {
         (settings.takesAnyOrder || $0.isNative) && $0.protocolName == session.protocolName
@@ -201,7 +202,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When the session ended. A session that was never closed counts as ended after its last byte.
+  /// When the session ended. A session that was never closed is considered ended after its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

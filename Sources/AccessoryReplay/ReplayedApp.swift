@@ -4,21 +4,21 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Plays the app in a recording on a live device: opens the recorded sessions, sends what the app sent, and compares
-/// the answers.
+/// Plays the app in a recording against a live device. It opens the recorded sessions, sends what the app sent, and
+/// compares the answers.
 ///
 /// ```swift
 /// let app = ReplayedApp(recording, settings, on: loop)
 /// let view = device.makeApp(app, settings: AppSettings())
 /// ```
 ///
-/// An attachment's sessions are played when the accessory offers its protocols. The sessions of the next attachment
-/// wait until the accessory connects again. Attachments without sessions, such as the first half of a flicker, are
-/// skipped.
+/// When the accessory offers its protocols, the sessions of one attachment are played. The sessions of the next
+/// attachment are played once the accessory has connected again. Attachments without sessions, such as the first half
+/// of a flicker, are skipped.
 public final class ReplayedApp: AppHandler {
   /// The progress so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the replay has finished, or has stopped at a difference.
+  /// Whether the replay has finished or has stopped at a difference.
   public private(set) var isOver = false
   /// Whether the replay ended because no accessory connected in time.
   public private(set) var isAbsent = false
@@ -32,7 +32,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// The time of the last event, in this replay and in the recording.
+  /// When the most recent event occurred, in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
@@ -65,7 +65,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// Handles a disconnect. The accessory's sessions have already ended.
+  /// Handles a disconnect. All sessions with this accessory have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -75,7 +75,7 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due. A session is due when the previous one has been opened, and all sessions that
+  /// Opens the sessions that are due. A session is due once the previous one has been opened and all sessions that
   /// ended before it in the recording have ended.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
@@ -122,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory was disconnected in the recording before it connected again.
+  /// In the recording, how long the accessory was disconnected before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

@@ -15,16 +15,16 @@ final class SessionPlayer: SessionHandler {
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
   private var settling: LoopTimer?
-  /// When the last recorded event was replayed; nil until then.
+  /// When the most recent recorded event was replayed, or nil if none has been replayed.
   private(set) var completed: Instant?
-  /// Called once: at the first difference, or when all bytes have matched and the session has ended as recorded.
+  /// Called once, either at the first difference or when all bytes have matched and the session has ended as recorded.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must arrive before this side continues; 0 if none.
+  /// The number of bytes that must arrive before this side continues, or 0 if it is not waiting for bytes.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -44,10 +44,10 @@ final class SessionPlayer: SessionHandler {
     settling?.cancel()
   }
 
-  /// Starts playing in a newly opened session, and becomes the session's handler.
+  /// Starts playing in a newly opened session and becomes the session's handler.
   func start(on session: Session) {
     self.session = session
-    // The first action may be due now, but a session does not call a handler that is still being created.
+    // The first action may already be due, but a session does not call a handler that is still being created.
     timer?.arm(at: loop.now)
   }
 
@@ -101,7 +101,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// Arms the timer that checks whether expected bytes arrive in time.
+  /// Arms the timer that checks whether the expected bytes arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -121,12 +121,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one side of a recorded session, which decides what to send and when, and whether the other
-/// side behaves as recorded.
+/// The state machine for one side of a recorded session. It decides what to send and when, and whether the other side
+/// behaves as recorded.
 ///
-/// Before this side sends, it waits for the bytes that had arrived at this point in the recording, and then for the
-/// recorded delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier
-/// than recorded.
+/// Before this side sends, it waits until all bytes have arrived that had arrived at this point in the recording. It
+/// then waits for the recorded delay. The bytes from the other side are compared as one stream. They may be split
+/// differently and may arrive earlier than in the recording.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -143,7 +143,7 @@ struct ReplayedSession {
     var action: Action
     /// The number of bytes from the other side that must arrive before the action.
     var after: Int
-    /// How long to wait after those bytes have arrived and the previous action has been performed.
+    /// How long to wait once those bytes have arrived and the previous action has been performed.
     var delay: Duration
   }
 
@@ -157,10 +157,10 @@ struct ReplayedSession {
   private(set) var received = 0
   /// The number of received bytes that were not compared.
   private(set) var maskedCount = 0
-  /// The last bytes that arrived, to be shown as the context of a difference.
+  /// The most recently received bytes, which are shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// The start of the recorded delay before the next action: the time of the last action or, if later, the time at
-  /// which the last bytes that the next action needs arrived.
+  /// When the recorded delay before the next action starts. This is the time of the last action or, if later, the time
+  /// at which the last of the bytes needed for the next action arrived.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -178,7 +178,7 @@ struct ReplayedSession {
       last = step.time
     }
     if case .closed(by: role, at: let time) = recorded.ending {
-      // Closing too early would hide bytes that are still in transit.
+      // Closing the session too early would hide bytes that are still in transit.
       let delay = max(settings.speed.played(time - last), settings.settle)
       plans.append(Plan(action: .close, after: count, delay: delay))
     }
@@ -190,13 +190,13 @@ struct ReplayedSession {
 
   // MARK: This end
 
-  /// When the next action is due; nil if this side is waiting for bytes, or has nothing left to do.
+  /// When the next action is due, or nil if this side is waiting for bytes or has nothing left to do.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
   }
 
-  /// Returns the action that is due, if any, and counts it as performed.
+  /// Returns the action that is due, if any, and considers it performed.
   mutating func due(at now: Instant) -> Action? {
     guard let deadline, deadline <= now else { return nil }
     next += 1
@@ -208,7 +208,7 @@ struct ReplayedSession {
 
   var missing: Int { expected.count - received }
 
-  /// Whether all bytes have matched the recording; the session may still be open.
+  /// Whether all bytes have matched the recording. The session may still be open.
   var isComplete: Bool { hasActed && missing == 0 }
 
   // MARK: The other end
@@ -235,15 +235,15 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Handles the end of the session: the other side closed it, or the cable was unplugged.
+  /// Handles the end of the session, which occurs when the other side closes it or the cable is unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // The whole recording was played, except that this side has yet to close the session.
+    // The whole recording has been played, except that this side has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// Returns the difference to report if expected bytes do not arrive in time; nil if nothing is expected.
+  /// Returns the difference to report if expected bytes do not arrive in time, or nil if no bytes are expected.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -266,7 +266,8 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes are aligned when printed.
+    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes are aligned when they are
+    // printed.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])

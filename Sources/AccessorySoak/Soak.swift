@@ -15,7 +15,7 @@ import AccessoryWorlds
 /// print(crew.report.coverage)                          // the corners that these worlds reached
 /// ```
 public enum Soak {
-  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript. `recorder` records
+  /// Plays a plan. `event` is called with each event, and `line` with each line of the transcript. `recorder` records
   /// every cable at the device's end.
   public static func run(
     _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil,
@@ -35,20 +35,20 @@ public enum Soak {
   }
 }
 
-/// The result of one seed's world.
+/// The result of playing one seed's world.
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The broken rules with their times; empty if every rule held.
+  /// The broken rules, with the times at which they were broken. The list is empty if no rule was broken.
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time, which is the same in every run of the seed.
+  /// A hash of every byte and event with its time. A given seed always produces the same hash.
   public let hash: UInt64
-  /// How many loop steps the world took, which measures its cost independently of the machine.
+  /// How many loop steps the world took. This measures the cost of the world independently of the machine.
   public let steps: Int
 
-  /// One line for each broken rule, and the command that reproduces the world.
+  /// A line for each broken rule, followed by the command that reproduces the world.
   public var description: String {
     if violations.isEmpty { return "seed \(seed): passed" }
     return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
@@ -56,7 +56,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   }
 }
 
-/// The settings that all worlds of a run share.
+/// The settings that all worlds in a run share.
 ///
 /// ```swift
 /// var recipe = SoakRecipe()
@@ -65,12 +65,12 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The accessories' profile, with the name or path that the user gave; nil for random accessories.
+  /// The accessories' profile, with the name or path that the user specified, or nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
+  /// Corner cases that must not be reached. If a forbidden corner case is reached, this is treated as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Creates a recipe for random accessories, without forbidden corner cases.
+  /// Creates a recipe for random accessories, with no forbidden corner cases.
   public init() {}
 
   /// Returns the plan for a seed.
@@ -80,7 +80,7 @@ public struct SoakRecipe: Sendable {
     return plan
   }
 
-  /// Returns the command that replays a seed's world with a transcript.
+  /// Returns the command that replays a seed's world and prints a transcript.
   public func command(replaying seed: UInt64) -> String {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }

@@ -1,20 +1,21 @@
 import AccessoryCore
 
-/// Plays the worlds of many seeds in parallel, each on its own loop.
+/// Plays the worlds for many seeds in parallel. Each world runs on its own loop.
 ///
-/// Seeds are assigned in order, a few at a time, so that a crew that is stopped early has played a continuous range.
+/// Seeds are assigned in order, a few at a time. A crew that is stopped early has therefore played a continuous range
+/// of seeds.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
   private let seeds: WorkQueue
   private let results: Locked<SoakReport>
 
-  /// Creates a crew without starting it. A crew whose `count` is nil plays until it is stopped.
+  /// Creates a crew but does not start it. If `count` is nil, the crew plays until it is stopped.
   public init(_ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int) {
     self.recipe = recipe
     self.jobs = jobs
     let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    // A batch is small enough to stop quickly, and large enough that jobs rarely compete for the queue.
+    // A batch is small enough that the crew stops quickly, and large enough that jobs rarely compete for the queue.
     seeds = WorkQueue(first..<end, batch: 8)
     results = Locked(SoakReport(recipe))
   }
@@ -23,16 +24,16 @@ public final class SoakCrew: Sendable {
   /// ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)``.
   public var report: SoakReport { results.withLock { $0 } }
 
-  /// How many worlds have been played, and how many of them failed.
+  /// How many worlds have been played, and how many of these failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
   /// Whether all jobs have ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Stops the crew, which finishes its current batches.
+  /// Stops the crew once it has finished its current batches.
   public func stop() { seeds.stop() }
 
-  /// Plays worlds until all seeds are used or the crew is stopped.
+  /// Plays worlds until all seeds have been used or the crew is stopped.
   public func play() async {
     await seeds.work(jobs: jobs) { [recipe, results] seeds in
       var report = SoakReport(recipe)
@@ -42,9 +43,10 @@ public final class SoakCrew: Sendable {
   }
 }
 
-/// Shrinks failing worlds in parallel, beginning with the lowest seeds, up to a maximum number of worlds.
+/// Shrinks failing worlds in parallel. It starts with the lowest seeds and shrinks no more than a maximum number of
+/// worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds to shrink, because more worlds would not help to explain a failure.
+  /// The maximum number of worlds to shrink. Further worlds would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -55,7 +57,7 @@ public final class SoakShrinking: Sendable {
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
   private let tries = Locked(0)
 
-  /// Prepares to shrink the worlds of `failures`, which must be ordered by seed.
+  /// Prepares to shrink the worlds in `failures`, which must be in the order of their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -63,18 +65,18 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by seed. After ``stop()``, some worlds may be only partly shrunk.
+  /// The worlds shrunk so far, by seed. After ``stop()``, some worlds may be only partially shrunk.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// The number of shrunk worlds, the number of worlds to shrink, and the number of attempts so far.
+  /// The number of worlds shrunk so far, the number of worlds to shrink, and the number of attempts so far.
   public var progress: (done: Int, all: Int, tries: Int) {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }
 
-  /// Whether all worlds have been shrunk, or shrinking was stopped.
+  /// Whether all worlds have been shrunk or shrinking was stopped.
   public var isOver: Bool { queue.isOver }
 
-  /// Stops shrinking, and keeps the results so far.
+  /// Stops shrinking but keeps the results so far.
   public func stop() { isStopped.withLock { $0 = true } }
 
   /// Shrinks all the worlds.
@@ -95,7 +97,7 @@ public final class SoakShrinking: Sendable {
   }
 }
 
-/// Assigns numbered work to several tasks, in order, until all of it is done or the queue is stopped.
+/// Assigns numbered pieces of work to several tasks, in order, until all work is done or the queue is stopped.
 private final class WorkQueue: Sendable {
   private struct State {
     var left: Range<UInt64>
@@ -121,7 +123,7 @@ private final class WorkQueue: Sendable {
         group.addTask {
           while let numbers = self.take() {
             body(numbers)
-            // Without this yield, other tasks on these threads would have to wait for thousands of worlds.
+            // Without this yield, other tasks on these threads would have to wait while thousands of worlds are played.
             await Task.yield()
           }
         }
@@ -133,7 +135,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // `prefix` would fail, because a soak without a seed count has more numbers left than an Int can represent.
+      // `prefix` would fail here. If a soak has no seed count, more numbers are left than an Int can represent.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

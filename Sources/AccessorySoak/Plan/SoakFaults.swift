@@ -2,7 +2,8 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds, with parameters that give each fault an effect in a world of a few seconds.
+/// Random faults of all kinds. Their parameters are chosen so that each fault has an effect in a world that lasts a few
+/// seconds.
 enum SoakFaults {
   private enum Harm {
     /// The fault delays or splits bytes, but all bytes arrive.
@@ -13,7 +14,7 @@ enum SoakFaults {
     case end
   }
 
-  /// Returns a random fault. With `lossless`, every byte still arrives exactly once and in order.
+  /// Returns a random fault. If `lossless` is true, every byte still arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -37,7 +38,7 @@ enum SoakFaults {
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  /// Returns the faults that do a kind of harm, each repeated according to its weight.
+  /// Returns the faults that do the given kind of harm. Each fault is repeated according to its weight.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -56,7 +57,7 @@ enum SoakFaults {
     }
   }
 
-  /// Returns the fault with random parameters. `packets` selects the packets that a packet fault affects.
+  /// Returns the fault with random parameters. If it is a packet fault, `packets` selects the packets that it affects.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {
@@ -70,7 +71,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Tiny pieces are rare, because they take a hundred times as long, and the scanner's own tests cover them.
+      // Tiny pieces are rare because they take a hundred times as long, and because the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -125,8 +126,8 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // This fault should produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence number,
-        // so more packets are affected than with other faults.
+        // This fault is meant to produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence
+        // number, so this fault affects more packets than other faults do.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)

@@ -5,9 +5,9 @@ import AccessoryWorlds
 
 /// The contents of a scenario file.
 public enum ScenarioFile: Equatable, Sendable {
-  /// A scenario with one app, judged by what that app sees.
+  /// A scenario with one app. What that app sees determines whether the scenario passes.
   case scenario(Scenario)
-  /// A scenario with `apps`, as written by `easim soak` and judged by the soak's rules.
+  /// A scenario with `apps`, as `easim soak` writes it. The soak's rules determine whether it passes.
   case plan(ScenarioWithApps)
 
   /// The text that `easim scenario show` prints.
@@ -29,15 +29,16 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// Reads the file that a reference identifies: a path if it contains a `/` or has an extension, and otherwise a name.
+  /// Reads the file that a reference identifies. The reference is a path if it contains a `/` or has an extension.
+  /// Otherwise, it is a name.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
-/// A scenario with several apps, each of which opens sessions and sends bytes. The soak's rules, not expectations,
-/// decide whether the scenario passes. Reading a plan's file restores the plan, and thus exactly the same world, byte
-/// for byte.
+/// A scenario with several apps. Each app opens sessions and sends bytes. Whether the scenario passes is decided by the
+/// soak's rules rather than by expectations. Reading the file of a plan restores the plan, which reproduces the same
+/// world byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -63,7 +64,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// Returns the format of plan files, which may refer to the given names.
+  /// Returns the format of plan files. The files may refer to the given names.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()
@@ -107,14 +108,14 @@ extension SoakPlan {
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// Returns the text of the plan's file, with a comment at the top. Values that equal the defaults are omitted.
+  /// Returns the text of the plan's file, which begins with a comment. Values that equal their defaults are omitted.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
     return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
   }
 
-  /// A description of the plan's size, for example "5 steps, 2 faults, 3 sessions".
+  /// A description of the size of the plan, for example "5 steps, 2 faults, 3 sessions".
   public var size: String {
     let sessions = apps.reduce(0) { $0 + $1.sessions.count }
     return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(
@@ -248,8 +249,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The following keys together set ``reading``, in the order of the fields. Combinations for which this order does not
-  // work are rejected.
+  // Together, the following keys set ``reading``, in the order of the fields. Combinations that do not work in this
+  // order are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -6,13 +6,13 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// Creates the plan for a seed. If there is a template, accessories get its identity, protocols, link, authentication
+  /// Creates the plan for a seed. If a template is given, accessories use its identity, protocols, link, authentication
   /// and quirks. The template's behavior is used only if it is an echo. Otherwise, sessions carry the plan's bytes in
   /// both directions, because only known bytes can be verified.
   ///
-  /// Worlds are small, so that a test can play thousands of them. Most worlds have one accessory, and a few sessions of
-  /// a few packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers
-  /// about to wrap around, and packets with hardly any room for payload.
+  /// Worlds are small, so a test can play thousands of them. Most worlds have one accessory and a few sessions with a
+  /// few packets each. Conditions that are rare on a real wire are common here. Examples are windows of one packet,
+  /// sequence numbers that are about to wrap around, and packets that have hardly any room for payload.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -54,7 +54,7 @@ extension SoakPlan {
       faults.append(CableFault(fault, at: random.percent(50) ? .device : .accessory))
     }
     if random.percent(20) {
-      // The cable is cut between the first detection sequence and the first session.
+      // The cable is cut at some point between the first detection sequence and the first session.
       let cut = Fault(.cut(Fault.Cut(packets: random.number(1...30))), random.pick([.in, .out]))
       faults.append(CableFault(cut, at: random.percent(50) ? .device : .accessory))
     }
@@ -85,7 +85,7 @@ extension SoakPlan {
         steps.append(Step(at: at, .app(.quits, of: .named(app))))
       }
     }
-    // The sort is stable, so steps at the same time stay in their planned order.
+    // The sort is stable, so steps that occur at the same time stay in the order in which they were planned.
     for index in steps.indices { steps[index].at = min(steps[index].at, length) }
     steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
@@ -109,8 +109,8 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// Creates an accessory with a profile. Worlds have no native channels, so protocols with native transport use the
-  /// link.
+  /// Creates an accessory that has a profile. Worlds have no native channels, so protocols that use native transport
+  /// are sent over the link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -139,7 +139,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // An accessory with such short packets never becomes ready, because authentication messages do not fit.
+    // An accessory with packets this short never becomes ready, because authentication messages do not fit into them.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -176,8 +176,8 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// Creates a plan for packets that hold `payload` bytes. A world's cost depends on its number of packets, not on its
-  /// number of bytes.
+  /// Creates a plan for packets that hold `payload` bytes. How long a world takes depends on the number of its packets
+  /// and not on the number of its bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))
@@ -212,7 +212,7 @@ struct PlanRandom {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// Returns a random number of any magnitude, more often a small number than a large one.
+  /// Returns a random number of any magnitude. Small numbers are more likely than large ones.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

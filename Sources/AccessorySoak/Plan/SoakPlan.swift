@@ -3,21 +3,21 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessoryWorlds
 
-/// The description of a seeded world: its accessories, apps, cable faults and steps.
+/// The plan for a seeded world: its accessories, apps, cable faults and steps.
 ///
-/// The seed alone determines the plan, so that the plan can be shown, replayed and shrunk. Random choices during the
-/// run (faults, jitter) also depend only on the seed.
+/// The plan depends only on the seed, so it can be shown, replayed and shrunk. Random choices made during the run
+/// (faults, jitter) also depend only on the seed.
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory in the world.
   public struct Accessory: Equatable, Sendable {
-    /// The accessory's name in steps.
+    /// The name that steps use to refer to the accessory.
     public var name: String { profile.name }
-    /// The accessory's profile, including quirks.
+    /// The accessory's profile, including its quirks.
     public var profile: Profile
-    /// Link settings that profiles do not contain.
+    /// Link settings that are not part of profiles.
     public var link: SoakLinkChoices
-    /// The accessory's plans for its sessions, in order and starting over after the last one. If nil, the built-in echo
-    /// handles sessions.
+    /// The accessory's plans for its sessions, in order. After the last one, the accessory starts over with the first.
+    /// If this is nil, the built-in echo handles sessions.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -27,13 +27,13 @@ public struct SoakPlan: Equatable, Sendable {
     public var sessions: [SoakStreamPlan]
     /// How long the app waits before it opens its next session.
     public var patience: Duration
-    /// Whether the app also tries to open sessions with accessories that offer no protocols.
+    /// Whether the app also tries to open sessions with accessories that do not offer any protocols.
     public var isRude: Bool
-    /// The app's name in steps.
+    /// The name that steps use to refer to the app.
     public var name = "app-0"
   }
 
-  /// An action at a certain time.
+  /// An action at a given time.
   public typealias Step = Scenario.Step
 
   /// The random seed.
@@ -42,7 +42,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var accessories: [Accessory]
   /// The apps.
   public var apps: [App]
-  /// The steps, in order.
+  /// The steps, in order of time.
   public var steps: [Step]
   /// The faults on the world's cables.
   public var faults: [CableFault]
@@ -50,7 +50,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var speed: World.Settings.CableSpeed
   /// The device's link settings.
   public var deviceLink: SoakLinkChoices
-  /// The window that the device announces, in packets.
+  /// The size of the window that the device announces, in packets.
   public var deviceWindow: UInt8
   /// The maximum length of a packet that the device accepts.
   public var deviceLength: UInt16
@@ -62,49 +62,49 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// The time at which the steps are over and the world begins to complete any unfinished work.
+  /// When the steps are over. From then on, the world only completes unfinished work.
   public var length: Duration
-  /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
+  /// Corner cases that must not be reached. If a forbidden corner case is reached, this is treated as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether the link may deliver wrong bytes unnoticed, in which case the rules about bytes do not apply. The causes
-  /// are faults that correct the checksum, two faults whose bit flips cancel out in the checksum, and quirks that lose
-  /// bytes or start sessions with bytes of earlier sessions.
+  /// Whether the link may deliver wrong bytes without either end noticing. If so, the rules about bytes do not apply.
+  /// This can be caused by faults that correct the checksum, by two faults whose bit flips cancel out in the checksum,
+  /// and by quirks that lose bytes or start sessions with bytes from earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link in this world works without acknowledgements. Links without acknowledgements need lossless
-  /// cables, because they do not retransmit packets.
+  /// Whether any link in this world works without acknowledgements. Such links need lossless cables because they do not
+  /// retransmit packets.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
 }
 
-/// Link settings of either end that profiles do not contain.
+/// Link settings that are not part of profiles. They can be set for either end.
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
   /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. A profile's number must be less
-  /// than the window, but real accessories may break this rule.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
+  /// be less than the window, but real accessories may break this rule.
   public var cumulativeAcknowledgements: UInt8?
-  /// Whether only the oldest packet is retransmitted after a timeout.
+  /// Whether a timeout causes only the oldest packet to be retransmitted.
   public var repeatsOldestOnly = false
-  /// Whether every received packet restarts the acknowledgement timer.
+  /// Whether each received packet restarts the acknowledgement timer.
   public var timesFromEach = false
-  /// Whether this end keeps packets that arrive after a gap.
+  /// Whether this end keeps packets that arrive after a missing packet.
   public var keepsAhead = true
-  /// Whether the accessory sends another SYN if the device answers with different retransmission values.
+  /// Whether the accessory sends another SYN if the device's answer contains different retransmission values.
   public var offersAgain = false
-  /// Whether the device answers a SYN with its own retransmission values.
+  /// Whether the device answers a SYN with retransmission values of its own.
   public var answersOwnRecovery = false
   /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024
-  /// The maximum number of bytes in a session that are waiting to be sent.
+  /// The maximum number of bytes that may be waiting to be sent in a session.
   public var sendBound = 256 * 1024
 }
 
@@ -113,9 +113,9 @@ public struct SoakStreamPlan: Equatable, Sendable {
   /// How this end of the session reads.
   public enum Reading: Equatable, Sendable {
     case eager
-    /// This end reads some bytes at a time, and pauses between reads.
+    /// This end reads a number of bytes at a time and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// This end reads some bytes, then pauses; if `resumes` is nil, it never reads again.
+    /// This end reads a number of bytes and then pauses. If `resumes` is nil, it never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 
@@ -126,13 +126,13 @@ public struct SoakStreamPlan: Equatable, Sendable {
     case after(Duration)
   }
 
-  /// The index of the accessory's protocol, modulo the number of protocols.
+  /// The index of the protocol among the accessory's protocols, modulo the number of protocols.
   public var protocolNumber = 0
-  /// How many bytes this end writes.
+  /// How many bytes this end writes in total.
   public var bytes = 0
   /// The maximum number of bytes per write.
   public var chunk = 1
-  /// The pause between two writes.
+  /// How long this end pauses between two writes.
   public var think = Duration.zero
   /// How this end reads.
   public var reading = Reading.eager

@@ -3,10 +3,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// A record of one session: what each end wrote and read, and why the session ended there.
+/// A record of one session: what each end wrote and read, and why the session ended at each end.
 ///
-/// Invariant, checked at every read: the bytes that one end has read are a prefix of the bytes that the other end has
-/// written.
+/// Invariant, which is checked at every read: the bytes that one end has read are a prefix of the bytes that the other
+/// end has written.
 final class SoakAccount {
   final class Half {
     let stream: UniqueStream
@@ -14,11 +14,11 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened at this end. The accessory does not open a session that it refuses or ignores.
+    /// Whether the session was opened at this end. If the accessory refuses or ignores a session, it does not open it.
     var isOpen = false
 
-    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. An end in this
-    /// state cannot find out that its peer is gone.
+    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. In this state,
+    /// an end cannot find out that its peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -31,13 +31,13 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes the device's bytes.
+  /// Whether the accessory echoes the bytes from the device.
   let isEcho: Bool
-  /// Whether the accessory leaves requests unanswered, or handles the session without using this record.
+  /// Whether the accessory leaves requests unanswered or handles the session without this record.
   let isIgnored: Bool
-  /// Whether packets may be corrupted unnoticed, so that wrong bytes break no rule.
+  /// Whether packets may be corrupted without either end noticing. If so, wrong bytes do not break a rule.
   let isHostile: Bool
-  /// How many times the link had gone down before the session was opened.
+  /// How many times the link had gone down before this session was opened.
   let linkDownsBefore: Int
 
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
@@ -50,7 +50,7 @@ final class SoakAccount {
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
     device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
-    // An echo sends the device's bytes.
+    // An echo sends back the bytes that it receives from the device.
     simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 
@@ -73,10 +73,10 @@ final class SoakAccount {
     }
   }
 
-  /// Returns the rule that the session's result breaks; nil if there is none.
+  /// Returns the rule that the outcome of the session breaks, or nil if it breaks none.
   ///
-  /// A link has no keep-alive, so an end cannot know that its peer has given up unless it waits for an acknowledgement.
-  /// The session may stay open at an end that waits for no acknowledgement.
+  /// A link has no keep-alive, so one side cannot tell that the other has given up unless it is waiting for an
+  /// acknowledgement. If an end is not waiting for an acknowledgement, the session may stay open there.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
@@ -93,8 +93,8 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // Bytes written before a clean close must arrive before the close. An echo is an exception, because it drops bytes
-    // that it can no longer send back.
+    // Bytes that were written before a clean close must arrive before the close. An echo is an exception because it
+    // drops bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")

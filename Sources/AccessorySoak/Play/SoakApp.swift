@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app in a seeded world, which opens the sessions in its plan as accessories appear.
+/// An app in a seeded world. It opens the sessions in its plan as accessories appear.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -11,7 +11,7 @@ final class SoakApp: AppHandler {
   private var next = 0
   private var timers: [LoopTimer] = []
 
-  /// `opened` is called with each new session, before any of its events.
+  /// `opened` is called with each new session before the session has any events.
   init(
     _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
     opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has since disconnected. The app tries again at the next connect.
+      // The accessory has disconnected in the meantime. The app tries again the next time an accessory connects.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

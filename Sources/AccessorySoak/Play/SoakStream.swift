@@ -10,7 +10,7 @@ struct SoakBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with counters. The device's end checks the bytes.
+/// The built-in echo, with counters added. The bytes are checked at the device's end.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount
@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak: writes, reads and closes as planned, and checks every byte that it reads.
+/// One end of a session in the soak. It writes, reads and closes as planned, and checks every byte that it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
@@ -63,7 +63,7 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes this end reads before it stops; nil if it never stops.
+  /// How many bytes this end reads before it stops, or nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -90,7 +90,8 @@ final class SoakStream: SessionHandler {
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// Stops writing and closing, and reads everything that arrives, because the world is about to end.
+  /// Stops writing and no longer closes the session, but reads everything that arrives, because the world is about to
+  /// end.
   func settle() {
     isSettling = true
     left = 0

@@ -8,14 +8,14 @@ import AccessoryWorlds
 import IAP2
 import LinuxIO
 
-/// Plays one plan in virtual time until the world ends, and checks the rules after every step.
+/// Plays one plan in virtual time until the world ends. Checks the rules after every step.
 ///
 /// ```
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives. Nothing more is written or closed, and each open session must deliver all
-/// accepted bytes within the time after which its link would give up.
+/// The purpose of settling is to prove that every byte arrives. Nothing more is written or closed. Each open session
+/// must deliver all accepted bytes before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -26,10 +26,10 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken, which measures its cost independently of the machine.
+  /// How many loop steps the world has taken. This measures the cost of the world independently of the machine.
   private(set) var stepCount = 0
 
-  /// The maximum number of steps, after which a world is considered stuck.
+  /// The maximum number of steps. A world that needs more is considered stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -109,15 +109,15 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // A cable first delivers the bytes that it still holds, which may take a long time with some faults.
+    // Before a cable closes, it delivers the bytes that it still holds. With some faults, this takes a long time.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
     judgeTheEnd()
   }
 
-  /// Runs loop steps until the condition holds or nothing is left to do. Returns false if the time limit or the limit
-  /// on steps is reached first.
+  /// Runs loop steps until the condition is true or nothing is left to do. Returns false if the time limit or the step
+  /// limit is reached before that.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -140,7 +140,7 @@ final class SoakWorld {
     return true
   }
 
-  /// Checks the rules that must hold after every step, except those that the watches check.
+  /// Checks the rules that must be satisfied after every step, except for those that the watches check.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -162,7 +162,7 @@ final class SoakWorld {
     } pull: { [unowned self] name, unnoticed in
       if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
     } app: { [unowned self] action, role in
-      // Quitting is the only app action that a plan can contain.
+      // The only app action that a plan can contain is quitting.
       guard action == .quits, case .named(let name) = role else { return }
       plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }
@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Returns the handler for a session that the accessory accepted. The session's record is the newest record with this
-  /// session number that has not been accepted yet.
+  /// Returns the handler for a session that the accessory has accepted. Uses the most recent record that has this
+  /// session number and has not been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -201,7 +201,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // The stream starts in a later turn of the loop, after it has become the session's handler.
+    // The stream starts in a later turn of the loop, when it has become the session's handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
@@ -229,8 +229,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or the link gives up. Every packet may need the maximum
-  /// number of retransmissions.
+  /// How long it may take until written bytes have been delivered or the link gives up. Every packet may need the
+  /// maximum number of retransmissions.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

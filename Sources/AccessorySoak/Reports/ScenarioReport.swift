@@ -1,26 +1,26 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The results of `easim scenario run --all`, or of some of its shards.
+/// The results of `easim scenario run --all`, either of the whole run or of some of its shards.
 ///
-/// Scenarios run in virtual time, so the report does not depend on the machine or the clock, and the sum of all shards'
-/// reports is identical to the report of a single run, byte for byte.
+/// Scenarios run in virtual time, so the report does not depend on the machine or the clock. The merged report of all
+/// shards is identical, byte for byte, to the report of a single run.
 public struct ScenarioReport: Equatable, Sendable {
-  /// One scenario, played once.
+  /// One scenario that was played.
   public struct Run: Equatable, Sendable {
     /// The name of the scenario.
     public var scenario = ""
-    /// The summary of the scenario.
+    /// The scenario's summary.
     public var summary = ""
     /// The app that was used.
     public var client = ""
-    /// Whether everything was as expected.
+    /// Whether all expectations were met.
     public var passed = false
-    /// A description of what the app saw, and of any differences from the expectations.
+    /// What the app saw, and how it differs from the expectations, if it does.
     public var text = ""
     /// How long the scenario took, in virtual time.
     public var length = Duration.zero
-    /// The timeline, which is kept only for failed scenarios.
+    /// The timeline. It is kept only for failed scenarios.
     public var timeline: [String] = []
 
     /// Creates the result of a scenario.
@@ -41,17 +41,17 @@ public struct ScenarioReport: Equatable, Sendable {
 
   /// The program and its version.
   public var program = ""
-  /// Descriptions of the other settings: the app, the seed and the faults.
+  /// Descriptions of the remaining settings: the app, the seed and the faults.
   public var options: [String] = []
   /// The scenarios of the whole run, in order.
   public var planned: [String] = []
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its scenarios; nil if the run was not stopped.
+  /// What stopped the run before it had played all its scenarios, or nil if nothing did.
   public var stoppedBy: String?
-  /// Whether the run passes even if no scenario was played.
+  /// Whether the run passes even if it played no scenarios.
   public var allowsEmpty = false
-  /// The scenarios that were played, in planned order.
+  /// The scenarios that were played, in the planned order.
   public private(set) var runs: [Run] = []
 
   init() {}
@@ -69,7 +69,7 @@ public struct ScenarioReport: Equatable, Sendable {
       nothing: runs.isEmpty && !allowsEmpty ? count : nil)
   }
 
-  /// The reason why a shard is incomplete; nil if it is complete.
+  /// The reason why a shard is incomplete, or nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     if runs.count == share, stoppedBy == nil { return nil }
@@ -82,7 +82,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// Adds the result of a scenario.
   public mutating func add(_ run: Run) { runs.append(run) }
 
-  /// Adds other shards of the same run.
+  /// Merges in other shards of the same run.
   public mutating func add(_ other: ScenarioReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if options != other.options {
@@ -103,15 +103,15 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line of the report, with the number and the names of the failed scenarios.
+  /// The last line of the report. It gives the number and the names of the failed scenarios.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
-  /// The report as text: a line for each scenario, then ``sentence``.
+  /// The report as text, which consists of a line for each scenario and then ``sentence``.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// One test case for each scenario, and one for scenarios that were not played.
+  /// One test case for each scenario, and one for all scenarios that were not played.
   public var suite: ReportSuite {
     let cases = runs.map { run in
       ReportCase(
@@ -128,13 +128,13 @@ public struct ScenarioReport: Equatable, Sendable {
 
   private var time: Duration { runs.reduce(.zero) { $0 + $1.length } }
 
-  /// The title of a page about the run.
+  /// The title of a page that shows the run.
   public var title: String { (["easim scenarios"] + options).joined(separator: " ") }
 
-  /// The outcome of the run as a sentence.
+  /// The outcome of the run, as a sentence.
   public var headline: String { sentence }
 
-  /// The number of scenarios that were played, and their results.
+  /// The number of scenarios that were played, how many passed and failed, and how long they took in virtual time.
   public var figures: [ReportFigure] {
     [
       ReportFigure("played", runs.count), ReportFigure("passed", runs.count - failed.count, moreIsBetter: true),
@@ -154,9 +154,9 @@ public struct ScenarioReport: Equatable, Sendable {
 extension ScenarioReport: Report {
   /// The word that identifies the format in report files.
   public static let kind = "scenario report"
-  /// The limits for report files, in which the timeline of a failed scenario may have a few hundred lines.
+  /// The limits for report files. The timeline of a failed scenario may have several hundred lines.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// The report's keys in files.
+  /// The keys in report files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
     headerFields
     verdictFields

@@ -7,7 +7,7 @@ extension SoakReport: Report {
   public static let kind = "soak report"
   /// The limits for report files: a hundred failures with twenty broken rules each, and ten scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
-  /// The keys of report files.
+  /// The keys in report files.
   public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {
     headerFields
     verdictFields
@@ -90,13 +90,13 @@ extension SoakReport.Shrunk {
 }
 
 extension Format<UInt64> {
-  /// A hash is written as text, because not every JSON reader supports numbers of 64 bits.
+  /// A hash is written as text because not every JSON reader supports 64-bit numbers.
   fileprivate static let hash = parsed(
     TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
 }
 
 extension Format<SoakRule> {
-  /// Any word is accepted, because later versions may add rules.
+  /// Any word is accepted because later versions may add rules.
   fileprivate static let rule: Format = Format<String>.text.map(SoakRule.init, back: \.description)
 }
 

@@ -15,19 +15,20 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // For several shards, the headline shows the seeds of the whole run, because the seeds of the shards may have gaps.
+    // If there are several shards, the headline shows the seeds of the whole run, because the seeds of the shards may
+    // have gaps between them.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
     return shards.text.isEmpty ? text : "\(text), \(shards.text)"
   }
 
-  /// The text to print: the table of corner cases, the failures, and the verdict with the hash.
+  /// The text to print. It consists of the table of corner cases, the failures, and the verdict with the hash.
   public var text: String {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
 
-  /// Describes the failures that are counted but not listed.
+  /// A line about the failures that are counted but not listed.
   public var beyond: [String] {
     let count = failureCount - failures.count
     return count > 0 ? ["and \(count) more worlds that failed"] : []
@@ -44,18 +45,18 @@ extension SoakReport {
       """
   }
 
-  /// Returns a line about a failure, with the command that reproduces it.
+  /// Returns a line about a failure. The line includes the command that reproduces it.
   public func line(of failure: Failure) -> String {
     let first = failure.violations.first?.line ?? ""
     let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// The report for CI servers: a case for each rule, which lists the seeds that broke the rule, and a case for the
-  /// corner cases that should have been reached.
+  /// The report for CI servers. It has a test case for each rule, which lists the seeds that broke the rule, and a test
+  /// case for the corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // A report from a later version may contain unknown rules.
+    // A report written by a later version may contain unknown rules.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -81,7 +82,8 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// The numbers of worlds played, of failures, of corner cases reached, and of fault effects.
+  /// How many worlds were played, how many failed, how many corner cases were reached, and how many times faults took
+  /// effect.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),

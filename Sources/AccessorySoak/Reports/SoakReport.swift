@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds of many seeds, from a whole run of `easim soak` or from some of its shards.
+/// The results of the worlds for many seeds. They come from a whole run of `easim soak` or from some of its shards.
 ///
-/// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The sum of all shards'
-/// reports is identical to the report of a single run, byte for byte. The speed of the run is printed but not stored.
+/// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The merged report of all
+/// shards is identical, byte for byte, to the report of a single run. The speed of the run is printed but not stored.
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
@@ -12,30 +12,30 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The rules that the world broke.
     public var violations: [SoakViolation] = []
-    /// The shrunk world; nil except for the first few failures.
+    /// The shrunk world. Only the first few failures have one.
     public var shrunk: Shrunk?
   }
 
   /// A failing world that was shrunk.
   public struct Shrunk: Equatable, Sendable {
-    /// A description of the original world's size.
+    /// A description of the size of the original world.
     public var before = ""
-    /// A description of the shrunk world's size.
+    /// A description of the size of the shrunk world.
     public var after = ""
     /// How many worlds were played to find the shrunk world.
     public var worlds = 0
-    /// The shrunk world as a scenario file.
+    /// The shrunk world, in the form of a scenario file.
     public var scenario = ""
   }
 
-  /// The maximum number of failures to list. Any other failures are only counted.
+  /// The maximum number of failures to list. Failures beyond this number are only counted.
   static let mostFailures = 100
   /// A run with fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000
 
   /// The program and its version. Different versions may generate different worlds from the same seeds.
   public var program = ""
-  /// The profile of the accessories, as specified by the user; nil for random accessories.
+  /// The accessories' profile, as the user specified it, or nil for random accessories.
   public var profile: String?
   /// The forbidden corner cases.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -45,7 +45,7 @@ public struct SoakReport: Equatable, Sendable {
   public var seeds = 0
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its worlds, for example "Ctrl-C"; nil if the run was not stopped.
+  /// What stopped the run before it had played all its worlds, for example "Ctrl-C", or nil if nothing did.
   public var stoppedBy: String?
   /// Whether the run passes even if it played no worlds.
   public var allowsEmpty = false
@@ -57,9 +57,9 @@ public struct SoakReport: Equatable, Sendable {
   public var hash: UInt64 = 0
   /// How many times each corner case was reached, and how many times each fault took effect.
   public var coverage = SoakCoverage()
-  /// The first failures, in the order of their seeds.
+  /// The first failures, ordered by seed.
   public var failures: [Failure] = []
-  /// The real duration of the run, which is not written to report files because it differs between runs.
+  /// How long the run took in real time. This is not written to report files because it differs from run to run.
   public var took = Duration.zero
 
   init() {}
@@ -94,9 +94,10 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run; nil for a run with a time limit, to use the number of seeds
-  ///     played.
-  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after playing its last seed is complete.
+  ///   - seeds: the number of seeds in the whole run. If nil, as for a run with a time limit, the number of seeds
+  ///     played is used.
+  ///   - stoppedBy: what stopped the run, if anything. If a run was stopped after playing its last seed, it is
+  ///     complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {
@@ -104,14 +105,14 @@ public struct SoakReport: Equatable, Sendable {
     if seeds == nil || worlds < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
   }
 
-  /// Adds the shrunk worlds, keyed by seed.
+  /// Adds the shrunk worlds, given by seed.
   public mutating func add(_ shrunk: [UInt64: Shrunk]) {
     for index in failures.indices { failures[index].shrunk = shrunk[failures[index].seed] }
   }
 
   // MARK: Verdict
 
-  /// The corner cases that were never reached although the whole run had enough random worlds to reach them.
+  /// The corner cases that were never reached, although the whole run had enough random worlds to reach them.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
@@ -127,7 +128,7 @@ public struct SoakReport: Equatable, Sendable {
 
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// The reason why a shard is incomplete; nil if it is complete.
+  /// The reason why a shard is incomplete, or nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }
@@ -137,7 +138,7 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Sums
 
-  /// Adds the report of other shards of the same run.
+  /// Merges in the report of other shards of the same run.
   public mutating func add(_ other: SoakReport) throws(ReportSumError) {
     let differences = [
       ("program", program, other.program), ("profile", profile ?? "none", other.profile ?? "none"),

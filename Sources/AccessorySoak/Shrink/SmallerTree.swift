@@ -3,13 +3,13 @@ import AccessoryFormats
 /// The JSON tree of a scenario file, with one change that makes it smaller.
 struct SmallerTree {
   var tree: JSON5Value
-  /// Whether the change removed a part of the world, such as a step or an app, instead of a setting.
+  /// Whether the change removed a part of the world, such as a step or an app, rather than a setting.
   var isWithoutPart = false
 }
 
 extension JSON5Value {
-  /// Returns trees from which something was removed: list elements, keys, or options of faults and quirks. Larger parts
-  /// are removed before smaller ones. A result need not be a valid file.
+  /// Returns trees from which something has been removed: list elements, keys, or options of faults and quirks. Larger
+  /// parts are removed before smaller ones. The resulting trees are not necessarily valid files.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
     switch content {
@@ -21,7 +21,8 @@ extension JSON5Value {
         return SmallerTree(tree: JSON5Value(.object(rest)), isWithoutPart: areParts)
       } + inside
     case .array(let values):
-      // The changes remove all elements, then halves, then quarters, and finally single elements.
+      // The first change removes all elements. The next changes remove halves, then quarters, and finally single
+      // elements.
       var changes: [SmallerTree] = []
       var size = values.count
       while size > 0 {
@@ -44,7 +45,8 @@ extension JSON5Value {
     }
   }
 
-  /// Returns trees in which one time is shorter or one size is smaller. A result need not be a valid file.
+  /// Returns trees in which one time is shorter or one size is smaller. The resulting trees are not necessarily valid
+  /// files.
   func plainer(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
@@ -67,7 +69,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // Options of faults and quirks are not set to zero, because zero means "forever" for some of them.
+      // Options of faults and quirks are not set to zero because zero means "forever" for some of them.
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {
@@ -83,7 +85,7 @@ extension JSON5Value {
     }
   }
 
-  /// Returns variants of this tree in which one inner value is changed.
+  /// Returns variants of this tree that have one inner value changed.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):
@@ -110,7 +112,8 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Durations shorter than this one: half of it, and this duration rounded down to one digit and to milliseconds.
+  /// Durations that are shorter than this one: half of it, this duration rounded down to one digit, and this duration
+  /// rounded down to milliseconds.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

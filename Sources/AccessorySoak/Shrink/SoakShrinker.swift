@@ -1,13 +1,14 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Shrinks a failing world, as long as it still breaks the same rule.
+/// Shrinks a failing world for as long as it still breaks the same rule.
 ///
-/// The shrinker edits the plan's scenario file: it removes parts and keys, reduces times and sizes, and keeps each
-/// change after which the rule is still broken, until no change helps. Every candidate is read like any other file, so
-/// the result is always a valid scenario. The same plan always shrinks to the same result.
+/// The shrinker edits the plan's scenario file. It removes parts and keys and reduces times and sizes. It keeps each
+/// change after which the rule is still broken, and it stops when no change helps. Every candidate is read in the same
+/// way as any other file, so the result is always a valid scenario. Shrinking the same plan always gives the same
+/// result.
 ///
-/// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
+/// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing the plan.
 ///
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
@@ -15,21 +16,21 @@ import AccessoryWorlds
 /// print(shrinker?.shrunk.scenario ?? "passed")
 /// ```
 public struct SoakShrinker {
-  /// Limits on the work of shrinking.
+  /// Limits on how much work shrinking may do.
   public struct Effort: Sendable {
     /// The maximum number of worlds to play.
     public var worlds = 2_000
     /// The maximum number of loop steps in all worlds combined.
     public var steps = 10_000_000
 
-    /// Creates the default limits, with which shrinking takes a few seconds.
+    /// Creates the default limits. With them, shrinking takes a few seconds.
     public init() {}
   }
 
-  /// How many other seeds to try after removing a part, which changes all later random choices.
+  /// How many other seeds to try after a part has been removed. Removing a part changes all later random choices.
   private static let otherSeeds: UInt64 = 3
 
-  /// The smallest world so far.
+  /// The smallest world found so far.
   public private(set) var plan: SoakPlan
   /// The result of playing the smallest world.
   public private(set) var outcome: SoakOutcome
@@ -44,8 +45,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks no rule. Of several broken rules, the
-  /// first one is used. With `keepsProfiles`, the accessories' profiles do not change.
+  /// Creates a shrinker for a plan that breaks a rule. Returns nil if the plan does not break any. If the plan breaks
+  /// several rules, the first one is used. If `keepsProfiles` is true, the accessories' profiles are not changed.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -58,7 +59,7 @@ public struct SoakShrinker {
     stepsTaken = outcome.steps
   }
 
-  /// The smallest world so far, for reports.
+  /// The smallest world found so far, in the form used in reports.
   public var shrunk: SoakReport.Shrunk {
     let seen = outcome.violations.first { $0.rule == rule }
     let text = plan.fileText(
@@ -71,7 +72,7 @@ public struct SoakShrinker {
     return SoakReport.Shrunk(before: original.size, after: plan.size, worlds: worldsPlayed, scenario: text)
   }
 
-  /// Shrinks until no change helps or the limits are reached.
+  /// Shrinks the plan until no change helps or a limit is reached.
   public mutating func run() {
     var before: SoakPlan
     repeat {
@@ -90,7 +91,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same: it now refers to the next change, or to the same change on the smaller plan.
+        // The index stays the same, because it now refers to the next change or to the same change in the smaller plan.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1
@@ -98,7 +99,7 @@ public struct SoakShrinker {
     }
   }
 
-  /// Keeps a change if the rule is still broken. Returns true if the change was kept.
+  /// Keeps a change if the rule is still broken afterwards. Returns true if the change was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
     guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }

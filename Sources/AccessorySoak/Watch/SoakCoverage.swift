@@ -3,7 +3,7 @@ import IAP2
 
 /// How many times seeded worlds reached each corner case, and how many times faults took effect.
 ///
-/// A run over many seeds fails if the count of any corner case is zero.
+/// A run over many seeds fails if any corner case was never reached.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A rare situation in the protocol.
   public enum Corner: Int, CaseIterable, Sendable {
@@ -13,10 +13,10 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
-    /// The corner case's name on the command line, in files and in JSON, for example `giveUp`.
+    /// The name of the corner case on the command line, in files and in JSON, for example `giveUp`.
     public var word: String { "\(self)" }
 
-    /// The corner case's description in the printed table.
+    /// The description of the corner case in the printed table.
     public var name: String {
       switch self {
       case .linkUp: "link came up"
@@ -58,7 +58,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   private var counts = [Int](repeating: 0, count: Corner.allCases.count)
   private var faults = [Int](repeating: 0, count: Fault.format.names.count)
 
-  /// Creates a coverage with all counts at zero.
+  /// Creates a coverage in which all counts are zero.
   public init() {}
 
   /// Returns or sets how many times a corner case was reached.
@@ -67,7 +67,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// Returns or sets how many times faults of one kind took effect; `fault` is the kind's name.
+  /// Returns or sets how many times faults of one kind took effect. `fault` is the name of the kind.
   public subscript(fault fault: String) -> Int {
     get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }
@@ -91,7 +91,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     self[.giveUp] += counters.giveUps
   }
 
-  /// Adds the counts of another world.
+  /// Adds the counts from another world.
   public static func += (left: inout SoakCoverage, right: SoakCoverage) {
     for index in left.counts.indices { left.counts[index] += right.counts[index] }
     for index in left.faults.indices { left.faults[index] += right.faults[index] }
@@ -107,7 +107,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       + zip(Fault.format.names, faults).map { ("fault \($0)", $1) }
   }
 
-  /// One line for each corner case and each fault.
+  /// A line for each corner case and each fault.
   public var description: String {
     rows.map { "\("\($0.count)".rightAligned(in: 12))  \($0.name)" }.joined(separator: "\n")
   }

@@ -4,25 +4,25 @@ import AccessorySimulator
 
 /// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// The maximum number of violations to record, because more would not help to explain a failure.
+  /// The maximum number of violations to record. Further violations would not help to explain a failure.
   private static let most = 20
-  /// The maximum length of a violation's text, so that reports stay small.
+  /// The maximum length of a violation's text. The limit keeps reports small.
   private static let longest = 1_000
 
-  // Exclusivity checking is off, because every packet and event is recorded. No other code runs while these properties
+  // Exclusivity checking is off because every packet and event is recorded. No other code runs while these properties
   // change.
   @exclusivity(unchecked) private(set) var violations: [SoakViolation] = []
   @exclusivity(unchecked) var coverage = SoakCoverage()
   @exclusivity(unchecked) var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo, which tests replace with faulty behaviors.
+  /// The behavior of accessories that echo. Tests replace it with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
   @exclusivity(unchecked) private(set) var publications = PublicationWatch()
-  /// How many times a link went down at either end, including resets by the device.
+  /// How many times the link went down at either end of a cable. Resets by the device are included.
   @exclusivity(unchecked) private(set) var linkDowns = 0
 
-  /// Whether an event was recorded since this flag was last reset.
+  /// Whether an event has been recorded since this flag was last reset.
   @exclusivity(unchecked) var hasNews = false
 
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
@@ -52,8 +52,8 @@ final class SoakRecord {
 
 /// Checks the device's connects, disconnects and sessions.
 ///
-/// Only a connected accessory may disconnect, each connection ID may be issued only once, and a session may be opened
-/// only for a protocol that the accessory offers at that moment.
+/// An accessory may disconnect only if it is connected, no connection ID may be issued twice, and a session may be
+/// opened only for a protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
   private(set) var published: [Int] = []
@@ -86,7 +86,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds weak references to objects, to report which of them are still in memory after the world has ended.
+/// Holds weak references to objects, in order to report which of them are still in memory after the world has ended.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString
@@ -96,7 +96,7 @@ struct LeakWatch {
 
   private var entries: [Entry] = []
 
-  /// Watches an object. `number` distinguishes objects of the same kind: cables, accessories or sessions.
+  /// Watches an object. `number` distinguishes between objects of the same kind (cables, accessories or sessions).
   mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
     entries.append(Entry(name: name, number: number, object: object))
   }
@@ -104,7 +104,8 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order. Unlike Swift's hashes, it is the same in every process.
+/// A hash of everything that happened in a world, in order. Unlike Swift's hash values, it is the same in every
+/// process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

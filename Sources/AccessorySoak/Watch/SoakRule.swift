@@ -1,15 +1,15 @@
 import AccessoryCore
 
-/// A rule that must hold after each step in every seeded world.
+/// A rule that every seeded world must satisfy after each step.
 public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
-  /// The rule's name in reports and JSON, for example `bytes` or `forbidden giveUp`.
+  /// The name of the rule in reports and JSON, for example `bytes` or `forbidden giveUp`.
   public let description: String
 
   init(_ word: String) { description = word }
 
   /// The bytes that one end has read are a prefix of the bytes that the other end has written.
   public static let bytes = SoakRule("bytes")
-  /// All bytes written before a clean close, or in a session that stays open, arrive.
+  /// Bytes arrive if they were written before a clean close or in a session that stays open.
   public static let delivery = SoakRule("delivery")
   /// If a session ends at one end, it also ends at the other end.
   public static let ending = SoakRule("ending")
@@ -21,7 +21,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let window = SoakRule("window")
   /// No packet is longer than the receiver allows.
   public static let packetLength = SoakRule("packetLength")
-  /// Packets are numbered consecutively after both SYNs have been exchanged.
+  /// Once both SYNs have been exchanged, packets are numbered consecutively.
   public static let numbering = SoakRule("numbering")
   /// Only packets that have arrived are acknowledged.
   public static let acknowledgement = SoakRule("acknowledgement")
@@ -31,13 +31,13 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let plugging = SoakRule("plugging")
   /// Every world finishes its work in a limited time.
   public static let end = SoakRule("end")
-  /// No object stays in memory after it is no longer needed.
+  /// No object stays in memory when it is no longer needed.
   public static let leak = SoakRule("leak")
 
-  /// The world does not reach a corner case that its plan forbids.
+  /// The world does not reach any corner case that its plan forbids.
   public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
 
-  /// The rules that hold in every world, regardless of its plan.
+  /// The rules that apply to every world, whatever its plan.
   public static let everywhere: [SoakRule] = [
     .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
     .plugging, .end, .leak,
@@ -48,7 +48,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world, set by the ``SoakRecord``.
+  /// The time in the world. It is set by the ``SoakRecord``.
   public var time: Instant
   /// What was observed.
   public var text: String
@@ -57,7 +57,7 @@ public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
     (self.rule, self.text, self.time) = (rule, text, time)
   }
 
-  /// The violation's time and text.
+  /// The time and text of the violation.
   public var description: String { "\(time.secondsText) \(text)" }
   /// The violation on one line: the rule, the time and the text.
   public var line: String { "\(rule): \(description)" }

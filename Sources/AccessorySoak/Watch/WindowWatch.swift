@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Observes one end of a cable on the wire, and reports link rules that this end breaks.
+/// Observes the packets at one end of a cable and reports the link rules that this end breaks.
 ///
-/// The watch uses only the packets that this end sends and receives, not the link's state, so that it cannot share the
-/// link's bugs. The rules concern what this end *sends*:
+/// The watch uses only the packets that this end sends and receives. It does not use the link's state, so it cannot
+/// share the link's bugs. The rules apply to what this end *sends*:
 /// - no more unacknowledged packets than the peer allows;
 /// - no packet longer than the peer allows;
-/// - consecutive sequence numbers, and no numbered packet before both SYNs were exchanged;
-/// - no acknowledgement of packets that did not arrive. (Links without acknowledgements are exempt, because their
-///   sequence numbers may wrap around while one packet waits to be sent.)
+/// - consecutive sequence numbers, and no numbered packet before both SYNs have been exchanged;
+/// - no acknowledgement of packets that have not arrived. (Links without acknowledgements are exempt, because their
+///   sequence numbers may wrap around while a packet is waiting to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -32,9 +32,9 @@ struct WindowWatch {
   /// The peer's limits, according to the packets that this end has received.
   private var peerParameters: LinkParameters?
   private var lastInOrder: UInt8 = 0
-  /// Sequence numbers that were received after a gap.
+  /// The sequence numbers of packets that arrived after a missing packet.
   private var ahead: [UInt8] = []
-  /// Received SYNs that this end may still answer, newest last.
+  /// Received SYNs that this end may still answer. The newest is last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {
@@ -70,7 +70,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // A SYN counts only if it answers a pending SYN from this end.
+      // A SYN is considered only if it answers a pending SYN from this end.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -84,10 +84,10 @@ struct WindowWatch {
 
   // MARK: Sent
 
-  /// Returns the rule that a packet from this end breaks; nil if there is none.
+  /// Returns the rule that a packet from this end breaks, or nil if it breaks none.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // Reset and sleep packets end a link, so their sequence numbers are irrelevant.
+    // Reset and sleep packets end a link, so their sequence numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronized")

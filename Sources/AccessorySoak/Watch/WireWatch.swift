@@ -3,29 +3,29 @@ import AccessorySessions
 import AccessoryWorlds
 import IAP2
 
-/// Observes one end of a cable in a world, and passes its packets to all watches.
+/// Observes one end of a cable in a world and passes its packets to all watches.
 final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
   private let record: SoakRecord
   private weak var owner: (any ChannelHandler)?
 
-  // Exclusivity checking is off, because this code runs for every packet. A scanner calls back only `sent` and
-  // `received`, which use other properties than the scanner.
+  // Exclusivity checking is off because this code runs for every packet. A scanner calls back only `sent` and
+  // `received`, and these do not use the property that holds the scanner.
   @exclusivity(unchecked) private var window: WindowWatch
   @exclusivity(unchecked) private var progress = LinkProgress()
   @exclusivity(unchecked) private var sending = PacketScanner()
   @exclusivity(unchecked) private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // The limit is the same as in the peer, so that the watch and the peer find the same packets.
+    // The limit is the same as in the peer, so the watch and the peer find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// Wraps a channel to observe it. `maximumLength` is the longest packet that this end accepts; longer packets are not
-  /// recognized.
+  /// Wraps a channel in order to observe it. `maximumLength` is the length of the longest packet that this end accepts.
+  /// Longer packets are not recognized.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
   ) -> any Channel {
@@ -93,9 +93,9 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// The progress of the setup between the two ends of a cable, as observed on the wire.
+/// How far the setup between the two ends of a cable has progressed, as observed on the wire.
 private struct LinkProgress {
-  /// The corner case that is reached if the cable is cut now.
+  /// The corner case that is reached if the cable is cut at this moment.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false
@@ -106,7 +106,7 @@ private struct LinkProgress {
       cut = .cutInSynchronization
       return
     }
-    // A control message begins with its mark, two bytes of length, and its message number.
+    // A control message begins with its mark, two length bytes, and its message number.
     func byte(_ offset: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
     guard payload.byteCount >= 6, byte(0) == 0x40, byte(1) == 0x40 else { return }
     switch UInt16(byte(4)) << 8 | UInt16(byte(5)) {
