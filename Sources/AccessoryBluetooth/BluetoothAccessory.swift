@@ -61,7 +61,7 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory. Hosts that connect from now on are disconnected, but the current connection stays open
+  /// Unplugs the accessory. Hosts that connect after this call are disconnected, but the current connection stays open
   /// until its owner closes it.
   package func unplug() {
     onEvent = nil
@@ -165,8 +165,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on all adapters. Connections on the other adapters are closed by releasing
-    // their descriptors.
+    // BlueZ publishes the service record on all adapters. Connections on other adapters are closed by releasing their
+    // descriptors.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
@@ -177,9 +177,9 @@ package final class BluetoothAccessory {
       // An accessory serves one host at a time. Releasing the descriptor of a second host disconnects that host.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has only one connection to a service. If it connects again, its earlier connection is dead, even if the
-      // kernel has not noticed. (A host whose radio is turned off with rfkill, for example, disappears silently.) If
-      // each side opened a connection, both connections work, and the first one is kept.
+      // A host has only one connection to a service. If the host connects again, its earlier connection is dead, even
+      // if the kernel has not noticed. (A host whose radio is turned off with rfkill, for example, disappears
+      // silently.) If each side opened a connection, both connections work, and only the first one is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -235,10 +235,10 @@ package final class BluetoothAccessory {
 
 /// Makes an adapter visible and pairable under the accessory's name, and later restores the adapter's settings.
 ///
-/// The original settings are kept even while the adapter is off and while BlueZ restarts. Reading the settings again at
-/// that point would be wrong, because BlueZ remembers the accessory's name.
+/// The original settings are kept even while the adapter is off and while BlueZ restarts. Reading the settings again
+/// would be wrong, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
-  /// Whether the settings are in effect. They stop being in effect when the adapter is turned off or BlueZ restarts.
+  /// Whether the settings are in effect, which lasts until the adapter is turned off or BlueZ restarts.
   var isShown = false
   let adapter: String
   private let before: BluetoothAdapter

@@ -121,9 +121,10 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If each side opened a connection, the first one is kept. The second one is closed by releasing its descriptor.
+      // If each side opened a connection, the first one is kept. The second connection is closed by releasing its
+      // descriptor.
       guard isMadeByDevice else { return }
-      // An accessory has only one connection, so the earlier one is dead, even if the kernel has not noticed.
+      // An accessory has only one connection, so an earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()
     }
     if let attempt = attempts[path] { return finish(attempt, .success(descriptor), isMadeByDevice: true) }

@@ -41,7 +41,7 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // The error is reported rather than thrown. A command that waits for an accessory can then also wait until the
+      // The error is reported rather than thrown. That way, a command that waits for an accessory also waits until the
       // problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
@@ -119,7 +119,7 @@ private final class BluetoothFinder: AccessoryFinder {
     switch event {
     case .available: showAbsent(nil)
     case .unavailable(let reason): showAbsent(reason)
-    // When an adapter's state changes, its accessories can become usable or unusable.
+    // When the state of an adapter changes, its accessories can become usable or unusable.
     case .adapter(let adapter):
       for device in shown.values where device.adapterPath == adapter.path { changed(device, from: device) }
     case .adapterGone: break
@@ -192,7 +192,7 @@ private final class BluetoothPort: Port {
 
   deinit { accessory.stop() }
 
-  /// The port's address. Once the adapter is known, the address has a form such as "bt:hci0 (00:AA:01:00:00:42)".
+  /// The port's address. The port's address has a form such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
   var place: String {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }

@@ -19,7 +19,8 @@ struct USBIPMedium: Medium {
   }
 }
 
-/// A USB bus that other machines can reach. It is a USB/IP server at an address and can have any number of accessories.
+/// A USB bus that other machines can reach. The bus is a USB/IP server at an address and can have any number of
+/// accessories.
 ///
 /// The server listens for connections until the bus is released. When an accessory is unplugged, the host sees the
 /// accessory's device disconnect, and the server no longer lists it. An accessory keeps its bus ID when it is plugged
@@ -30,7 +31,7 @@ struct USBIPMedium: Medium {
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus {
-  /// The address on which the server is listening. It includes the port, even if the system chose it.
+  /// The address on which the server is listening, including the port, even if the system chose it.
   let address: Address
 
   private let server: USBIPServer
@@ -104,7 +105,7 @@ final class USBIPPort: Port {
 
 extension USBAccessoryShape {
   /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated, so a faster accessory
-  /// becomes a high-speed device. If a port supports native transports, it adds them.
+  /// becomes a high-speed device. A port that supports native transports adds them to the device.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

@@ -6,7 +6,7 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated Apple device. It identifies and authenticates the accessories that are connected to it by cables, and
+/// A simulated Apple device, which identifies and authenticates the accessories that are connected to it by cables, and
 /// publishes them to apps.
 ///
 /// ```swift
@@ -105,7 +105,7 @@ public final class Device {
   }
 
   /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device no
-  /// longer noticed cables after accessories had been quickly unplugged and replugged. It had to be restarted.
+  /// longer noticed cables after accessories had been quickly unplugged and replugged. The device had to be restarted.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -275,7 +275,7 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
   case verify
   /// The device accepts an accessory whose certificate or signature is wrong, but reports a warning.
   case accept
-  /// The device does not ask for authentication. Some real hosts behave like this.
+  /// The device does not ask for authentication, like some real hosts.
   case skip
 }
 
@@ -308,7 +308,7 @@ public struct DeviceSettings {
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track, or nil if there is none.
   public var artwork: [UInt8]?
-  /// Receives the files that accessories send. If nil, the files are dropped.
+  /// Receives the files that accessories send. If there is no receiver, the files are dropped.
   public var keepFile: FileTransfers.Keeper?
 
   /// Creates the default settings with the given authenticator.
@@ -327,11 +327,11 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device must find out by trial if authentication or identification comes first.
+  /// Whether the device must find out by trial whether authentication or identification comes first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response. After that, the order of authentication and identification is
-  /// reversed, unless the reverse order has already been tried.
+  /// How long to wait for an accessory's first response. When this time is over, the order of authentication and
+  /// identification is reversed, unless the reverse order has already been tried.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

@@ -14,9 +14,9 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Applies the device's message rules. This is nil if none of the rules applies to this accessory.
+  /// Applies the device's message rules, or is nil if none of them applies to this accessory.
   var player: MessagePlayer?
-  /// The file transfers on the link. This is nil until the first transfer.
+  /// The file transfers on the link, or nil until the first transfer.
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
@@ -216,7 +216,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    // A new certificate will precede the next response, so the present challenge and certificate are no longer needed.
+    // A new certificate will precede the next response, so the current challenge and certificate are no longer needed.
     defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
@@ -300,7 +300,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 
-  /// The subject of an event. This is the published accessory or, if nothing is published, the identified one.
+  /// The subject of an event: the published accessory or, if nothing is published, the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == published?.connectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

@@ -54,7 +54,7 @@ enum HexInText {
       var end = place + 2
       while end + 2 < text.count, text[end] == UInt8(ascii: " "), byte(text, end + 1) != nil { end += 3 }
       if end < text.count, text[end] != UInt8(ascii: " ") {
-        // What looked like the last pair was the start of a longer word.
+        // The digits that looked like the last pair were the start of a longer word.
         if ![UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\"")].contains(text[end]) { end -= 3 }
       }
       if end > place { return place..<end }

@@ -1,7 +1,7 @@
 import Certificates
 import IAP2
 
-/// JSON written by easim. This includes reports, `--json` output, decoded captures, and the data in a trace.
+/// JSON written by easim, such as reports, `--json` output, decoded captures, and the data in a trace.
 struct JSONDocument: RedactedDocument {
   let isCapture = false
   let namesSecrets = true

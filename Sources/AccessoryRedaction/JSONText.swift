@@ -70,8 +70,8 @@ struct JSONText {
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers on native channels belong to a separate stream. A trace contains each packet that a fault changed
-    // twice, so the changed packets are treated as a separate stream.
+    // Transfers on native channels belong to a separate stream. If a fault changed a packet, a trace contains the
+    // packet twice, so changed packets are treated as a separate stream.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }

@@ -1,8 +1,8 @@
 import AccessoryFormats
 import IAP2
 
-/// A log that contains bytes in hex, or a hex dump. Bytes are redacted as they are in a capture. All other words are
-/// replaced, except for numbers and words that a decoder needs.
+/// A log that contains bytes in hex, or a hex dump. Bytes in a log are redacted in the same way as those in a capture.
+/// Everything else is replaced, except numbers and the words that a decoder needs.
 ///
 /// The reader can only guess which digits represent bytes. If a wrong guess changes the decoder's output or leaves a
 /// secret in it, the file is refused.
@@ -35,7 +35,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset. In that case, a number on a line of its own is the dump's final offset.
+    /// Whether lines begin with an offset. If they do, a number on a line of its own is the dump's final offset.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -119,7 +119,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// Returns the longest run of words that consist of bytes. An offset that precedes the run is not included.
+  /// Returns the longest run of words that consist of bytes. The run does not include an offset that precedes it.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {
@@ -188,7 +188,7 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Redacts the text that follows the bytes. It either shows the bytes as characters or contains other words.
+  /// Redacts the text that follows the bytes. The text either shows the bytes as characters or contains other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)
@@ -196,7 +196,7 @@ struct LogDocument: RedactedDocument {
     if isFramed { frame = (frame.0 + 1, 1) }
     let count = rest.count - frame.0 - frame.1
     guard frame.0 > 1, count > 0, count <= bytes.count else { return plain(rest) }
-    // The log may have lost its trailing blanks.
+    // Trailing blanks may have been removed from the log.
     return Array(rest.prefix(frame.0)) + shown.prefix(count) + rest.suffix(frame.1)
   }
 }

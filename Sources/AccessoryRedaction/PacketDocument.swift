@@ -6,7 +6,7 @@ import AccessoryFormats
 /// changes iAP2 packets, native transfers, comments and interface descriptions in place. All other USB and Bluetooth
 /// traffic is erased except for its headers, and Bluetooth addresses are replaced.
 ///
-/// A file that contains unknown link types or blocks is refused, because they may contain anything.
+/// A file that contains unknown link types or blocks is refused because such data could contain secrets.
 struct PacketDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

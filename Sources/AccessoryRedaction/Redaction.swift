@@ -36,14 +36,14 @@ public struct Redaction {
     (names, self.progress) = (SecretNames(keeping: kept), progress)
   }
 
-  /// Reads a file and collects the secrets in it.
+  /// Reads a file and collects its secrets.
   ///
   /// - Throws: ``RedactionRefusal`` if easim cannot interpret the whole file.
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
       let document = try Self.document(bytes)
-      // Only a sketch of the original file is kept, so that its bytes are not in memory twice.
+      // Only a sketch of the original is kept, so that the file's bytes are not in memory twice.
       let sketch = document.isCapture ? CaptureSketch(bytes) { progress("reading \(name)", $0) } : nil
       if document is TranscriptDocument, let reason = sketch?.refusal { throw RedactionRefusal("", reason) }
       files.append((name, document, sketch))
@@ -124,10 +124,10 @@ public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConverti
 protocol RedactedDocument {
   /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
-  /// Whether the file identifies its secrets. If it does not, the file can be redacted only together with a file that
-  /// does.
+  /// Whether the file identifies its secrets. A file that does not identify its secrets can be redacted only together
+  /// with one that does.
   var namesSecrets: Bool { get }
-  /// Adds the secrets in the file to `names`. If the document is read line by line, it also reports its progress.
+  /// Adds the secrets in the file to `names`. A document that is read line by line also reports its progress.
   mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void)
   /// Returns the file with its secrets replaced. Call this method only once, because it may release the document's
   /// data.

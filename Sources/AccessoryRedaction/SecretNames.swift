@@ -20,7 +20,8 @@ public struct SecretNames: Sendable {
   /// The secrets and their kinds, not including the hex forms of the secrets.
   private var values: [[UInt8]: SecretKind] = [:]
   private var replacements: Set<[UInt8]> = []
-  /// The secrets, by their first two bytes. Longer secrets come first.
+  /// The secrets, by their first two bytes. If several secrets begin with the same two bytes, longer secrets come
+  /// first.
   private var index: [UInt16: [[UInt8]]] = [:]
 
   /// Creates an empty set of secrets.
@@ -56,7 +57,7 @@ public struct SecretNames: Sendable {
     index[key, default: []].insert(value, at: place ?? index[key]?.count ?? 0)
   }
 
-  /// Returns the replacement, or nil if the value is not a secret or is a secret that is to be kept.
+  /// Returns the replacement, or nil if the value is not a secret or if it is to be kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
       // Addresses may be written with uppercase or lowercase letters.
@@ -139,7 +140,7 @@ public struct SecretNames: Sendable {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)
       let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
-      // If several secrets begin with these bytes, the longest is used. If they have the same length, the one found
+      // If several secrets begin with these bytes, the longest is used. Among secrets of equal length, the one found
       // first is used.
       guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)

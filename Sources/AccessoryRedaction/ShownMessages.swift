@@ -1,8 +1,8 @@
 import AccessoryFormats
 import IAP2
 
-/// Finds secrets in control messages that are shown as text. Transcripts, the output of `easim decode`, comments in
-/// captures, and reports contain such text.
+/// Finds secrets in control messages that are shown as text. Such text occurs in transcripts, in the output of `easim
+/// decode`, in comments in captures, and in reports.
 struct ShownMessages {
   private let text: [UInt8]
   private var place = 0
@@ -139,8 +139,8 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// Reads a line such as `3 serial number = "…"`. Such a line does not name the message, and it is indented if it
-  /// belongs to a group.
+  /// Reads a line such as `3 serial number = "…"`. A line of this form does not name the message, and it is indented if
+  /// it belongs to a group.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

@@ -26,7 +26,7 @@ struct WireLayout {
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
   /// The payload of the most recent packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
-  /// The parts received so far of an incomplete control message.
+  /// The parts of an incomplete control message that have been received so far.
   private var message: [Range<Int>] = []
 
   init() {}
@@ -106,7 +106,7 @@ struct WireLayout {
     expected.map { sequence &- $0 >= 128 || ahead[sequence] != nil } ?? false
   }
 
-  /// Handles a SYN. It starts a new link and declares what the link's sessions carry.
+  /// Handles a SYN. A SYN starts a new link and declares what the link's sessions carry.
   private mutating func begin(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     flush(bytes)
     (expected, sent) = (header.sequence &+ 1, [:])
@@ -119,7 +119,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes, in order, the packets that follow a packet that never arrived.
+  /// Processes the packets that follow a packet that never arrived, in order.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
@@ -207,7 +207,7 @@ extension [Range<Int>] {
     return found
   }
 
-  /// Returns the ranges that contain all bytes except the first `count`.
+  /// Returns the ranges that contain all but the first `count` bytes.
   fileprivate func dropped(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []

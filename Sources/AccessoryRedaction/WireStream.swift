@@ -29,7 +29,7 @@ struct WireStream {
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// Returns the value. If it is text, the terminating zeros are removed.
+  /// Returns the value. If the value is text, the terminating zeros are removed.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }

@@ -74,15 +74,15 @@ extension Profile.Transport {
 /// Reproduces the sessions of a recorded accessory, for use with an accessory that you plug in yourself.
 ///
 /// Each new session plays the next recorded session of the same protocol. After the last recorded session, playback
-/// starts over with the first one. If the bytes from the device differ from the recording, the session is closed and a
-/// warning is added to the accessory's timeline.
+/// starts over with the first session. If the bytes from the device differ from the recording, the session is closed
+/// and a warning is added to the accessory's timeline.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also plugs in and unplugs the accessory at the recorded times.
+/// By contrast, ``ReplayedAccessory`` also plugs in and unplugs the accessory at the recorded times.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings

@@ -6,7 +6,7 @@ extension Profile {
   /// Creates a self-contained profile of the recorded accessory, with scripts that contain the recorded requests and
   /// answers.
   ///
-  /// - Parameter other: a second recording of the same actions. Where its requests differ from those of the first, the
+  /// - Parameter other: a second recording of the same actions. Where the requests in the two recordings differ, the
   ///   script contains wildcards.
   /// - Returns: the profile, and a note for the user about each protocol.
   public static func imported(
@@ -53,8 +53,7 @@ struct RecordedExchanges {
     var response: [UInt8] = []
     var delay = Duration.zero
     var pattern: BytePattern?
-    /// The answer, as a template into which parts of the request are inserted. This is nil if the answer is always the
-    /// same.
+    /// The answer as a template into which parts of the request are inserted, or nil if the answer is always the same.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -227,7 +226,8 @@ struct RecordedExchanges {
     return script
   }
 
-  /// Returns a time in whole milliseconds. Returns zero for less than 5 ms, because the link alone may take that long.
+  /// Returns a time in whole milliseconds. Times under 5 ms are returned as zero, because the link alone may take that
+  /// long.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

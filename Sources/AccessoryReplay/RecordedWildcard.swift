@@ -4,9 +4,9 @@ import AccessoryProfiles
 
 /// A regular expression for a request that differs between two recordings of the same actions.
 ///
-/// Each part that differs becomes a group. If the part consists of digits in both recordings, the group matches a whole
-/// number. Otherwise, the group matches any bytes; the number of bytes is fixed if the part has the same length in both
-/// recordings.
+/// Each part that differs becomes a group. A part that consists of digits in both recordings becomes a group that
+/// matches a whole number. Any other part becomes a group that matches any bytes, of a fixed length if the part has the
+/// same length in both recordings.
 ///
 /// ```swift
 /// let wildcard = RecordedWildcard(Array("SET 9;A".utf8), Array("SET 12;A".utf8))
@@ -65,8 +65,8 @@ struct RecordedWildcard {
 
   // MARK: Differences
 
-  /// Returns the parts that differ. If the requests have the same length, there may be any number of parts. Otherwise,
-  /// there is a single part, between a common beginning and a common end.
+  /// Returns the parts that differ. If the requests have the same length, any number of parts may differ. Otherwise, a
+  /// single part differs, which lies between a common beginning and a common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -88,8 +88,8 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// Returns the range. If the range contains only digits in both recordings, it is first extended to include the
-  /// digits around it.
+  /// Returns the range. If the range contains only digits in both recordings, it is first extended to include any
+  /// digits next to it.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {

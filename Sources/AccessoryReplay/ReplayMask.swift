@@ -3,8 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Determines which bytes of a recording are not compared because they change each time. Examples are counters and
-/// clocks.
+/// Determines which bytes of a recording are not compared because they change each time, such as counters and clocks.
 ///
 /// ```swift
 /// let mask = try ReplayMask.format.read(text, file: "clock.json5")
@@ -22,7 +21,7 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// The bytes to ignore: either a range in one session or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
-    /// The session's number, counting from 1. The value 0 means all sessions.
+    /// The session's number, counting from 1, or 0 for all sessions.
     public var session = 0
     /// The protocol of the sessions, or nil for all protocols.
     public var protocolName: String?
@@ -57,11 +56,11 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// A sequence of bytes in hex, with `??` for each byte that is not compared.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
-    /// The bytes. An element that is nil stands for any value.
+    /// The bytes. A nil element stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if either all bytes or none
-    /// of them are wildcards.
+    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if all or none of its bytes
+    /// are wildcards.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }

@@ -25,7 +25,7 @@ public struct ReplaySettings: Sendable {
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other side may send its bytes. If nil, there is no limit.
+  /// How much later than recorded the other side may send its bytes, or nil if there is no limit.
   public var patience: Duration?
 
   /// How long to watch for additional bytes after a session's last recorded byte. Any additional byte is considered a

@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory in a recording. It plugs itself in, identifies itself, answers in sessions, and unplugs itself
-/// exactly as recorded. Only the link and the authentication are not taken from the recording.
+/// Plays the accessory in a recording. The accessory plugs itself in, identifies itself, answers in sessions, and
+/// unplugs itself exactly as recorded. Everything except the link and the authentication comes from the recording.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }

@@ -4,8 +4,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Plays the app in a recording against a live device. It opens the recorded sessions, sends what the app sent, and
-/// compares the answers.
+/// Plays the app in a recording against a live device. The replayed app opens the recorded sessions, sends what the app
+/// sent, and compares the answers.
 ///
 /// ```swift
 /// let app = ReplayedApp(recording, settings, on: loop)
@@ -65,7 +65,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// Handles a disconnect. All sessions with this accessory have already ended.
+  /// Handles a disconnect. All sessions with the accessory have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -122,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// In the recording, how long the accessory was disconnected before it connected again.
+  /// How long the accessory was disconnected in the recording before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

@@ -121,12 +121,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one side of a recorded session. It decides what to send and when, and whether the other side
-/// behaves as recorded.
+/// The state machine for one side of a recorded session. This machine decides what to send and when, and whether the
+/// other side behaves as recorded.
 ///
-/// Before this side sends, it waits until all bytes have arrived that had arrived at this point in the recording. It
-/// then waits for the recorded delay. The bytes from the other side are compared as one stream. They may be split
-/// differently and may arrive earlier than in the recording.
+/// Before this side sends, it waits for all the bytes that had arrived at this point in the recording, and then for the
+/// recorded delay. The other side's bytes are compared as one stream, so they may be split differently and may arrive
+/// earlier than in the recording.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -159,8 +159,8 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The most recently received bytes, which are shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// When the recorded delay before the next action starts. This is the time of the last action or, if later, the time
-  /// at which the last of the bytes needed for the next action arrived.
+  /// When the recorded delay before the next action starts: at the last action or, if that is later, when the last of
+  /// the bytes that the next action needs arrived.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -208,7 +208,7 @@ struct ReplayedSession {
 
   var missing: Int { expected.count - received }
 
-  /// Whether all bytes have matched the recording. The session may still be open.
+  /// Whether all bytes have matched the recording, even if the session is still open.
   var isComplete: Bool { hasActed && missing == 0 }
 
   // MARK: The other end

@@ -39,13 +39,13 @@ public enum Soak {
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The broken rules, with the times at which they were broken. The list is empty if no rule was broken.
+  /// The broken rules, with the times at which they were broken, or an empty list if no rule was broken.
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
   /// A hash of every byte and event with its time. A given seed always produces the same hash.
   public let hash: UInt64
-  /// How many loop steps the world took. This measures the cost of the world independently of the machine.
+  /// How many loop steps the world took, a measure of its cost that does not depend on the machine.
   public let steps: Int
 
   /// A line for each broken rule, followed by the command that reproduces the world.
@@ -67,7 +67,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 public struct SoakRecipe: Sendable {
   /// The accessories' profile, with the name or path that the user specified, or nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corner cases that must not be reached. If a forbidden corner case is reached, this is treated as a broken rule.
+  /// Corner cases that must not be reached. Reaching a forbidden corner case is treated as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Creates a recipe for random accessories, with no forbidden corner cases.

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Plays the worlds for many seeds in parallel. Each world runs on its own loop.
 ///
-/// Seeds are assigned in order, a few at a time. A crew that is stopped early has therefore played a continuous range
-/// of seeds.
+/// Seeds are assigned in order, a few at a time. As a result, a crew that is stopped early has played a continuous
+/// range of seeds.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -20,11 +20,11 @@ public final class SoakCrew: Sendable {
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far. To turn them into a report, call
+  /// The results so far. To turn the results into a report, call
   /// ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)``.
   public var report: SoakReport { results.withLock { $0 } }
 
-  /// How many worlds have been played, and how many of these failed.
+  /// How many worlds have been played, and how many of those failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
   /// Whether all jobs have ended.
@@ -43,10 +43,9 @@ public final class SoakCrew: Sendable {
   }
 }
 
-/// Shrinks failing worlds in parallel. It starts with the lowest seeds and shrinks no more than a maximum number of
-/// worlds.
+/// Shrinks failing worlds in parallel. The lowest seeds are shrunk first, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds to shrink. Further worlds would not help to explain a failure.
+  /// The maximum number of worlds to shrink, because further worlds would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -135,7 +134,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // `prefix` would fail here. If a soak has no seed count, more numbers are left than an Int can represent.
+      // `prefix` would fail here, because more numbers are left than an Int can represent if a soak has no seed count.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

@@ -20,7 +20,7 @@ package struct KernelModule: Sendable {
   /// The module that drives USB Bluetooth adapters.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module. If the kernel lacks the module, this is advice on what to do instead.
+  /// The command that loads the module, or advice on what to do if the kernel lacks the module.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {

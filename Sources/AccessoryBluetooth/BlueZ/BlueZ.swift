@@ -53,7 +53,7 @@ package final class BlueZ {
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
-  /// BlueZ's unique name on the bus, such as `:1.5`. It is empty while BlueZ is not running.
+  /// BlueZ's unique name on the bus, such as `:1.5`, or an empty string while BlueZ is not running.
   private(set) var owner = ""
   package private(set) var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
@@ -62,7 +62,7 @@ package final class BlueZ {
   /// How long to wait before reconnecting after the connection to the bus has ended.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection without starting it. Tests pass in a bus and sockets of their own.
+  /// Creates a connection without starting it. Tests pass in their own bus and sockets.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -78,7 +78,7 @@ package final class BlueZ {
   /// The devices, by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
-  /// Returns the adapter with this name. If no name is given, returns the first adapter that is on.
+  /// Returns the adapter with this name, or the first adapter that is on if no name is given.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
     return try objects.adapter(named: name)
@@ -141,8 +141,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of BlueZ takes over the name, only one signal arrives, and the registrations made with the old
-    // instance are lost.
+    // If a new instance of BlueZ takes over the name, only one signal arrives, and the old instance's registrations are
+    // lost.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -156,8 +156,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If that next call starts BlueZ, a signal
-    // will report BlueZ's name.
+    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If the call after GetNameOwner starts
+    // BlueZ, a signal reports BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -197,8 +197,8 @@ package final class BlueZ {
     }
   }
 
-  /// Sets a property. BlueZ refuses to change a property that it is already changing, for example on behalf of another
-  /// program. The call is therefore retried for two seconds.
+  /// Sets a property. BlueZ refuses to change a property while it is already changing it, for example on behalf of
+  /// another program. A refused call is therefore retried for two seconds.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }

@@ -10,7 +10,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process already offers the service. BlueZ allows only one process to offer it.
+  /// Another process already offers the service, and BlueZ allows only one process to do so.
   case serviceTaken
   case notPaired(String)
   case outOfRange

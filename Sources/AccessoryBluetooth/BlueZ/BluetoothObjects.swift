@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// The UUIDs of the two Bluetooth services that carry iAP2.
 package enum AccessoryService {
-  /// The service that accessories offer. Apple devices connect to it.
+  /// The service that accessories offer and Apple devices connect to.
   package static let accessory = "00000000-deca-fade-deca-deafdecacaff"
-  /// The service that Apple devices offer. Accessories connect to it.
+  /// The service that Apple devices offer and accessories connect to.
   package static let device = "00000000-deca-fade-deca-deafdecacafe"
 }
 
@@ -18,7 +18,7 @@ package struct BluetoothAdapter: Equatable, Sendable {
   package var isPowered = false
   package var isDiscoverable = false
   package var isPairable = false
-  /// How many seconds the adapter stays discoverable. The value 0 means that there is no limit.
+  /// How many seconds the adapter stays discoverable, or 0 if there is no limit.
   package var discoverableTimeout: UInt32 = 0
 
   /// The adapter's name, for example "hci0".
@@ -111,7 +111,7 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ knows. They are updated from BlueZ's answers and signals.
+/// The adapters and devices that BlueZ knows, kept up to date from BlueZ's answers and signals.
 ///
 /// Signals may arrive in any order, so changes and removals of unknown devices are ignored.
 package struct BluetoothObjects: Equatable, Sendable {
@@ -124,7 +124,7 @@ package struct BluetoothObjects: Equatable, Sendable {
   /// The devices, by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
-  /// Returns the adapter with this name. If no name is given, returns the first adapter that is on.
+  /// Returns the adapter with this name, or the first adapter that is on if no name is given.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     let meant = adapters.values.sorted { $0.path < $1.path }.filter { (name ?? $0.name) == $0.name }
     guard let first = meant.first else { throw .noAdapter(name) }

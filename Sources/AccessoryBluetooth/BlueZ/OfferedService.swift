@@ -20,7 +20,7 @@ final class OfferedService {
   /// - Parameters:
   ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
-  ///   - path: the path of the object that BlueZ calls. It must be different for each service.
+  ///   - path: the path of the object that BlueZ calls, which must be different for each service.
   ///   - isAccepting: returns whether connections should be accepted now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
@@ -91,9 +91,9 @@ final class OfferedService {
   }
 }
 
-/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts. It is
-/// unregistered when this object is released. Calls from other programs are refused because those programs could pass
-/// in connections that are not Bluetooth connections.
+/// An object in this process that BlueZ calls. It is exported and registered each time BlueZ starts, and unregistered
+/// when it is released. Calls from other programs are refused because those programs could pass in connections that are
+/// not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String

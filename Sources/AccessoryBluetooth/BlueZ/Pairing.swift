@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Scans for devices. A scan. It either reports every device or pairs with one device as soon as that device is found,
-/// and marks that device as trusted.
+/// Scans for devices. A scan that either reports every device, or pairs with one device as soon as it is found and
+/// marks it as trusted.
 ///
-/// The device is marked as soon as it is found. When a scan ends, BlueZ forgets any device that is neither paired nor
-/// trusted, even if pairing is in progress.
+/// The device is marked as trusted as soon as it is found. When a scan ends, BlueZ forgets any device that is neither
+/// paired nor trusted, even if pairing is in progress.
 package final class Pairing {
   package enum Event {
     case found(BluetoothDevice)
@@ -31,13 +31,13 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// The time limit for pairing. It leaves the user enough time to compare numbers.
+  /// The time limit for pairing, which leaves the user enough time to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts the scan as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - selector: the device to pair with. If it does not name a device, every device found is reported until
+  ///   - selector: the device to pair with. If the selector names no device, every device found is reported until
   ///     ``stop()`` is called.
   ///   - capability: what the user can enter and see: `KeyboardDisplay` at a terminal, and `NoInputNoOutput` otherwise.
   package init(

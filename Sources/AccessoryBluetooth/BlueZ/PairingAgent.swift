@@ -2,14 +2,14 @@ import AccessoryCore
 
 /// Receives the questions that BlueZ asks during pairing, for as long as this object exists.
 package final class PairingAgent {
-  /// A question from BlueZ. It must be answered exactly once, either immediately or later.
+  /// A question from BlueZ, which must be answered exactly once, either immediately or later.
   package enum Question {
     case authorization(device: String, answer: (Bool) -> Void)
     /// Ask the user whether both devices show this number.
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// Ask the user which PIN (1 to 16 characters) the other device expects. The answer nil refuses the pairing.
+    /// Ask the user which PIN (1 to 16 characters) the other device expects. An answer of nil refuses the pairing.
     case pin(device: String, answer: (String?) -> Void)
-    /// Ask the user which number the other device shows. The answer nil refuses the pairing.
+    /// Ask the user which number the other device shows. An answer of nil refuses the pairing.
     case passkey(device: String, answer: (UInt32?) -> Void)
     /// Ask the user whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)

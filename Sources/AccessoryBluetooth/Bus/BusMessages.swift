@@ -18,7 +18,7 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program. It must be answered exactly once. If this object is released without having
+/// A method call from another program, which must be answered exactly once. If this object is released before it has
 /// answered, the caller receives an error.
 package final class BusCall {
   package let path: String
@@ -79,7 +79,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which implements D-Bus, could not be loaded.
   case noLibrary(String)
-  /// An operation failed in sd-bus. The value is the system's error number.
+  /// An operation failed in sd-bus. The associated value is the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

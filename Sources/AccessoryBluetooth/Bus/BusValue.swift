@@ -125,7 +125,7 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  /// Transfers ownership of the descriptor to the caller. Returns -1 if called a second time.
+  /// Transfers ownership of the descriptor to the caller. Returns -1 if called again.
   package func take() -> Int32 {
     defer { number = -1 }
     return number
@@ -173,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes only as many bytes as the type has. These are the low-order bytes of the number, because all
-    // supported machines are little-endian.
+    // sd-bus writes only as many bytes as the type has. The bytes written are the low-order ones, because all supported
+    // machines are little-endian.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }

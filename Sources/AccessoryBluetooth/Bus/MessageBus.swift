@@ -4,8 +4,8 @@ import CSystemd
 import Glibc
 import LinuxIO
 
-/// A connection to a D-Bus bus, used on an event loop. It supports method calls, signals, and objects that other
-/// programs may call.
+/// A connection to a D-Bus bus, used on an event loop. The connection supports method calls, signals, and objects that
+/// other programs may call.
 ///
 /// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline, so no additional thread is needed.
 /// Messages are delivered after sd-bus has returned, so a handler may call the bus or close it.
@@ -30,7 +30,7 @@ package final class MessageBus: TimerHandler {
   private let timer: LoopTimer
   private let source: WatchedDescriptor
   private(set) var raw: OpaquePointer?
-  /// Messages that arrived during a call to sd-bus. They are delivered after the call.
+  /// Messages that arrived during a call to sd-bus and are delivered after it.
   private var arrivals: [() -> Void] = []
   /// The calls that are waiting for answers, by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
@@ -75,17 +75,17 @@ package final class MessageBus: TimerHandler {
   /// answers calls in order, so its answer to one final call shows that it has read everything before that call.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Nothing has been sent until the bus is ready, and sd-bus would wait 90 s for the daemon.
+    // Until the bus is ready, nothing has been sent, and waiting for the daemon would take sd-bus 90 s.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout is in microseconds. It prevents a daemon that does not answer from blocking this program.
+      // The timeout, in microseconds, prevents a daemon that does not answer from blocking this program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
     // A process that is being launched holds a copy of the socket until it calls exec. Shutting down the socket ends
-    // the connection despite such copies, so the bus releases the connection's names.
+    // the connection even if such copies exist, so the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }

@@ -17,9 +17,9 @@ package protocol BluetoothSockets: Sendable {
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, on PSM 1 of L2CAP. It exchanges packets.
+  /// The device's SDP server, on PSM 1 of L2CAP, which exchanges packets.
   case serviceDiscovery
-  /// An RFCOMM channel. It carries a stream of bytes.
+  /// An RFCOMM channel, which carries a stream of bytes.
   case rfcomm(channel: UInt8)
 }
 
@@ -46,12 +46,12 @@ package struct KernelSockets: BluetoothSockets {
 }
 
 extension DescriptorChannel {
-  /// The maximum length of an iAP2 packet. It is chosen so that a packet fits into one RFCOMM frame on most
-  /// connections. The two sides agree on a frame length, which Linux does not report. Linux offers 1,008 bytes, and
-  /// Android offers 990. If the sides agree on a shorter length, a packet takes two frames.
+  /// The maximum length of an iAP2 packet, chosen so that a packet fits into one RFCOMM frame on most connections. The
+  /// two sides agree on a frame length, which Linux does not report. Linux offers frames of 1,008 bytes, and Android
+  /// offers 990. If the sides agree on a shorter length, a packet takes two frames.
   ///
-  /// Packets of 667 bytes would fit into L2CAP's default size on every connection. However, 10,000 bytes would then
-  /// take 16 frames instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
+  /// Packets of 667 bytes would fit into L2CAP's default size on every connection. With packets that small, 10,000
+  /// bytes would take 16 frames instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
   /// Creates a channel over an RFCOMM connection. Returns nil if the descriptor has already been taken.

@@ -6,7 +6,7 @@ import LinuxIO
 /// and then connects over RFCOMM.
 ///
 /// A raw socket has two advantages over BlueZ's `ConnectProfile`. Connecting takes 45 to 60 ms rather than half a
-/// second, and no service has to be registered with BlueZ, which only one process at a time can do.
+/// second, and no service has to be registered with BlueZ, which allows only one process at a time to register it.
 ///
 /// The kernel needs about 20 ms to close an old connection. Until the old connection is closed, the kernel refuses a
 /// new one with `EBUSY` or resets both together, so the attempt is repeated a few times.

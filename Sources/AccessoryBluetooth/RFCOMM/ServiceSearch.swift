@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. This type does no I/O of its own. It only builds requests and reads
-/// answers.
+/// Looks up a service's RFCOMM channel over SDP. The search does no I/O of its own. The search only builds requests and
+/// reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -15,7 +15,7 @@ struct ServiceSearch {
     case send([UInt8])
     case found(channel: UInt8)
     case absent
-    /// The answer is not valid SDP. The value is the reason.
+    /// The answer is not valid SDP. The associated value is the reason.
     case failed(String)
   }
 

@@ -70,7 +70,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var packets = 0
   /// The number of bytes, including those outside packets.
   public var bytes = 0
-  /// The number of session bytes. Retransmitted bytes are counted only once.
+  /// The number of session bytes. Retransmitted session bytes are counted only once.
   public var sessionBytes = 0
   /// The number of retransmitted packets.
   public var retransmissions = 0
@@ -86,7 +86,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var end: Instant?
   /// The longest interval between two packets.
   public var longestGap = Duration.zero
-  /// The number, sum and maximum of the round-trip times. A round trip lasts from a packet to its acknowledgement.
+  /// The number, sum and maximum of the round-trip times, each measured from a packet to its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
   /// Compares all figures.

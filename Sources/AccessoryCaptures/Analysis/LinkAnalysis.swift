@@ -3,7 +3,8 @@ import IAP2
 
 /// The state of one side of a link, as far as it can be inferred from a capture.
 struct CapturedEnd {
-  /// The maximum number of packets to withhold while an earlier one is missing. It equals the largest window in iAP2.
+  /// The maximum number of packets to withhold while an earlier one is missing. This limit equals the largest window in
+  /// iAP2.
   static let mostHeld = 127
 
   var statistics: LinkStatistics

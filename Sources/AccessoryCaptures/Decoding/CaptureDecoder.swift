@@ -10,8 +10,9 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: the decoder's memory is bounded for any input. For each direction, it holds at most one packet and
-/// ``PacketCapture/longestSkip`` bytes. It also holds at most one line and the bytes needed to detect the format.
+/// Invariant: the decoder's memory is bounded for any input. For each direction, the decoder holds at most one packet
+/// and ``PacketCapture/longestSkip`` bytes. The decoder also holds at most one line and the bytes needed to detect the
+/// format.
 public final class CaptureDecoder {
   /// The capture's format, or nil until it is known.
   public private(set) var form: CaptureForm?
@@ -37,7 +38,7 @@ public final class CaptureDecoder {
     self.form = form
   }
 
-  /// Whether the capture is a log or a packet file. These formats include times and cables.
+  /// Whether the capture is a log or a packet file, and therefore includes times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
   /// The lines of a log that were skipped because they contain no bytes: the first few ranges of line numbers, counting

@@ -20,7 +20,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A comment in a capture file, or a transcript line that shows no packet.
     case note
     case transfer
-    /// A cable in a capture file. It is reported before the cable's first packet.
+    /// A cable in a capture file, reported before the cable's first packet.
     case cable
     /// A summary of everything in a capture file that is not iAP2.
     case others
@@ -32,7 +32,7 @@ public struct CaptureEntry: Equatable, Sendable {
 
   /// An entry's position.
   public enum Place: Equatable, Sendable {
-    /// The offset in the bytes that one side sent.
+    /// The offset among the bytes that one side sent.
     case offset(Int)
     /// The position in a transcript: the line number, and the time as written.
     case line(Int, time: String)
@@ -58,13 +58,13 @@ public struct CaptureEntry: Equatable, Sendable {
   public let event: Event
   /// The entry's position.
   public let place: Place
-  /// The sender. This is empty if the capture does not show who sent the bytes.
+  /// The sender. The string is empty if the capture does not show who sent the bytes.
   public let from: String
   /// The entry's contents, as text.
   public let text: String
   /// The packet's header, if the entry is a packet.
   public let header: PacketHeader?
-  /// The entry's bytes. They are empty for a transcript, because transcripts do not contain all bytes.
+  /// The entry's bytes, or an empty array for a transcript, because transcripts do not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]
@@ -160,7 +160,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The additional lines in verbose output. They show every message parameter and every byte.
+  /// The additional lines in verbose output, which show every message parameter and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {

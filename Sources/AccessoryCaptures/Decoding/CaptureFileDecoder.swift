@@ -265,7 +265,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // Real files contain few link types. After the first sixteen, the remaining link types are counted together.
+    // Real files contain few link types. Link types that appear after the first sixteen are counted together.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

@@ -18,14 +18,14 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case packetlogger
 
   /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is considered a transcript if
-  /// it contains a transcript line. Otherwise, it is considered a log if it contains a log line that could not be part
-  /// of a hex dump, or else hex. Anything that is not text is considered raw bytes. An iAP2 stream contains the byte
+  /// it contains a transcript line. Other text is considered a log if it contains a log line that could not be part of
+  /// a hex dump, and otherwise hex. Anything that is not text is considered raw bytes. An iAP2 stream contains the byte
   /// FF, so it is never text.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  /// An input is assumed to be hex if its format is still unknown after this many bytes.
+  /// An input whose format is still unknown after this many bytes is assumed to be hex.
   static let undecidedLimit = 1 << 16
 
   /// Returns the format of a capture that begins with `input`, or nil while more bytes are needed.
@@ -73,7 +73,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return mayBe ? nil : .some(nil)
   }
 
-  /// The reader for packet files in this format. This is nil for raw bytes and text.
+  /// The reader for packet files in this format, or nil for raw bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript, .log: nil

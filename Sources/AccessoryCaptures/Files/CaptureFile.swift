@@ -7,7 +7,7 @@ public enum CaptureFileItem: Sendable {
   case problem(CaptureProblem)
 }
 
-/// What a file's frames contain. The numbers are those in tcpdump's list of link types.
+/// What a file's frames contain. Link types are numbered as in tcpdump's list.
 public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
@@ -17,12 +17,12 @@ public enum CaptureLinkType: Hashable, Sendable {
   case usb(headerSize: Int)
   /// Link types 187 and 201 are Bluetooth HCI with a type byte. In link type 201, a direction precedes the type byte.
   case bluetoothH4(hasDirection: Bool)
-  /// Bluetooth HCI without a type byte. Only btsnoop uses this form; it stores the type in the record's flags.
+  /// Bluetooth HCI without a type byte. Only btsnoop uses this form, with the type stored in the record's flags.
   case bluetoothH1
-  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor. Its opcodes indicate the type.
+  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
   case packetLogger
-  /// Any other link type. Its frames are not decoded.
+  /// Any other link type, whose frames are not decoded.
   case other(Int)
 
   init(pcap number: Int) {
@@ -73,7 +73,7 @@ public struct CaptureFrame: Sendable {
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// The original length of the frame. It differs from the recorded length if the recorder truncated the frame.
+  /// The original length of the frame, which differs from the recorded length if the recorder truncated the frame.
   public var originalCount: Int
   /// The frame's bytes. A slice keeps its entire buffer in memory, so do not store frames while reading a large file.
   public var bytes: ArraySlice<UInt8>
@@ -126,8 +126,8 @@ struct CaptureFileState {
     window.clear()
   }
 
-  /// Assigns a number to a frame and emits it. The first time a frame is older than its predecessor, this is reported
-  /// as a problem.
+  /// Assigns a number to a frame and emits it. Reports a problem the first time that a frame is older than its
+  /// predecessor.
   mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
     var frame = frame
     frames += 1
@@ -148,8 +148,8 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Returns the integer stored in the `count` bytes at `position`, relative to the first byte of the collection. These
-  /// bytes must exist.
+  /// Returns the integer stored in the `count` bytes at `position`, relative to the first byte of the collection. The
+  /// bytes at this position must exist.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {

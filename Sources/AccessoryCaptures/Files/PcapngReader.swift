@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Reads pcapng files in either byte order, with any number of sections and interfaces.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section. Its bytes are the same in both byte orders.
+  /// The type of the block that starts a section, which has the same bytes in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
@@ -164,7 +164,7 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// The time resolution as encoded in the file. The value n stands for 10 to the power of -n seconds or, if the
+  /// The time resolution as encoded in the file. A value of n stands for 10 to the power of -n seconds or, if the
   /// highest bit is set, for 2 to the power of -n seconds.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0

@@ -1,14 +1,14 @@
 import AccessoryCore
 
-/// A file format that consists of records, each with a header that contains the record's length. These formats are
-/// pcap, btsnoop and PacketLogger.
+/// A file format that consists of records, each with a header that contains the record's length: pcap, btsnoop or
+/// PacketLogger.
 protocol RecordFormat {
   init()
 
   /// The number of bytes needed before reading can begin, and how many of these bytes precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// The message to show if a file is too short. The file's length is appended to it.
+  /// The message to show if a file is too short, to which the file's length is appended.
   static var shortFile: String { get }
 
   /// Returns why a file that begins with these bytes cannot have this format, or nil if it can.

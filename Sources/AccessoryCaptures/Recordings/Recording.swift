@@ -92,7 +92,7 @@ public struct Recording: Equatable, Sendable {
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// The accessory's last identification that contains protocols. If none contains protocols, its last identification.
+  /// The accessory's last identification that contains protocols, or its last identification if none contains any.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification

@@ -32,7 +32,7 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The side that each sender's mark in the capture stands for, if messages have revealed this.
+    /// For each mark that denotes a sender in the capture, the side it stands for, if messages have revealed this.
     var marks: [String: Recording.End] = [:]
     /// For each open session's identifier, the session's index among the attachment's sessions.
     var open: [UInt16: Int] = [:]
@@ -142,7 +142,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// Returns the values of the first `count` parameters. Each must consist of one or two bytes.
+  /// Returns the values of the first `count` parameters. Each parameter must consist of one or two bytes.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []
@@ -180,7 +180,7 @@ public struct RecordingReader {
 
   // MARK: Native channels
 
-  /// Handles a transfer on a native channel. The first transfer begins a session.
+  /// Handles a transfer on a native channel. The first transfer on a channel begins a session.
   private mutating func takeTransfer(
     _ entry: CaptureEntry, at now: Instant, _ packet: Int
   ) throws(RecordingError) {

@@ -116,7 +116,8 @@ struct BluetoothFrames {
     }
   }
 
-  /// Reads an event. Only a disconnection affects streams. Some of the other events are used just to identify devices.
+  /// Reads an event. Only a disconnection affects streams. Some events other than disconnections are read, but only to
+  /// identify devices.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard let code = bytes.first else { return }
     emit(.header(bytes.prefix(2 + (BluetoothIdentity.harmless[code] ?? 0)).indices))
@@ -239,7 +240,8 @@ struct BluetoothFrames {
         else { continue }
         connections[handle]?.requests[identifier] = nil
         let content: Content = request.isRFCOMM ? .rfcomm : .other
-        // Packets from the requester carry the responder's channel number, and vice versa.
+        // Packets from the requester carry the responder's channel number, and packets from the responder carry the
+        // requester's.
         set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
         set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
       default: continue
@@ -303,7 +305,7 @@ struct RFCOMMFrame {
     isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
   }
 
-  /// Computes the checksum that 3GPP 07.10 defines. The polynomial, x⁸+x²+x+1, is reflected.
+  /// Computes the checksum that 3GPP 07.10 defines, using the reflected polynomial x⁸+x²+x+1.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
     var value: UInt8 = 0xFF
     for byte in bytes {

@@ -39,8 +39,8 @@ struct BluetoothIdentity {
     0x22: Self(address: 1), 0x2F: Self(address: 1), 0x31: Self(address: 0), 0x32: Self(address: 0),
     0x33: Self(address: 0), 0x36: Self(address: 1), 0x3D: Self(address: 0),
   ]
-  /// For events that deal with connections, command results or counts, how many bytes after the header do not identify
-  /// a device, by event code.
+  /// How many bytes after the header do not identify a device, by event code, for events that report connections,
+  /// command results or counts.
   static let harmless: [UInt8: Int] = [
     0x03: 3, 0x05: 4, 0x07: 1, 0x08: 4, 0x0E: 4, 0x0F: 4, 0x13: 255, 0x1B: 3, 0x36: 1, 0x3E: 1,
   ]

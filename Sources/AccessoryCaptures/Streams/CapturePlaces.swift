@@ -1,17 +1,17 @@
 import AccessoryCore
 
-/// The positions of everything in a capture file's frames that is understood: iAP2 bytes, the headers around them, and
-/// the addresses and names of devices. All other bytes belong to other devices and services.
+/// The positions of the known contents of a capture file's frames: iAP2 bytes, the headers around them, and the
+/// addresses and names of devices. All bytes that are not listed here belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
-    /// Whether the bytes are transfers on a native channel. Such transfers do not contain packets.
+    /// Whether the bytes are transfers on a native channel, which do not contain packets.
     package var isNative = false
     /// The positions of the bytes in the file.
     package var pieces: [Range<Int>] = []
     fileprivate var sign = LinkSign()
     fileprivate var isLink = false
-    /// The position of the first byte. Streams are sorted by this position.
+    /// The position of the first byte, by which streams are sorted.
     fileprivate var start: Int { pieces.first?.lowerBound ?? 0 }
   }
 

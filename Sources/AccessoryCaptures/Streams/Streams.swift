@@ -2,7 +2,7 @@ import IAP2
 
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// A bus address or a handle. It distinguishes between the connections on one interface.
+  /// A bus address or a handle, which distinguishes between the connections on one interface.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -19,8 +19,7 @@ struct ConnectionKey: Hashable {
 
 struct StreamKey: Hashable {
   var connection: ConnectionKey
-  /// Whether the bytes come from the accessory. This means that they come from the USB device or were received over
-  /// Bluetooth.
+  /// Whether the bytes come from the accessory, that is, from the USB device or from the Bluetooth peer.
   var isReceived: Bool
 }
 
@@ -34,8 +33,8 @@ enum StreamEvent {
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection has ended. If `wholePlace` is true, all connections at its address have ended. Any later bytes belong
-  /// to a new connection.
+  /// A connection or, if `wholePlace` is true, all connections at its address have ended. Bytes that arrive after the
+  /// end belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -43,12 +42,12 @@ enum StreamEvent {
 /// Searches one direction of a connection for the first sign of iAP2, which is either the detection sequence or a
 /// packet's header at the start of a transfer.
 struct LinkSign {
-  /// The last bytes of earlier transfers. They may contain the beginning of a sign of iAP2.
+  /// The last bytes of earlier transfers, which may contain the beginning of a sign of iAP2.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
 
-  /// Processes a transfer. If it completes a sign of iAP2, returns the bytes from the start of that sign.
+  /// Processes a transfer. If the transfer completes a sign of iAP2, returns the bytes from the start of that sign.
   mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
     transfers += 1
     bytes += transfer.count
@@ -78,7 +77,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Integers are in the byte order of the recording machine, which can be told from the captured length.
+/// Integers are in the byte order of the recording machine, which is deduced from the captured length.
 struct USBFrames {
   let headerSize: Int
 

@@ -1,4 +1,4 @@
-/// Reads a hex dump line by line. It may be in any layout that common tools print:
+/// Reads a hex dump line by line, in any layout that common tools print:
 ///
 /// - plain pairs of digits, separated by blanks, commas, colons, dashes or nothing, optionally prefixed with `0x` or
 ///   `\x`, or in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
@@ -31,7 +31,8 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Returns true if `offset` is the one expected on the next line. If it is, this call also determines the radix.
+    /// Returns true if `offset` is the one expected on the next line. If `offset` is the expected one, this call also
+    /// determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
@@ -52,7 +53,7 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes to which all `*` lines of a dump together may expand. Without this limit, a tiny file
+  /// The maximum number of bytes that all `*` lines of a dump may stand for in total. Without this limit, a tiny file
   /// could cause hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
@@ -61,7 +62,7 @@ struct HexDumpReader {
   /// two streams differ only in their indentation. If there is only one stream and it has no mark, its name is empty.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The most recent bytes. They are held back because the last byte of a dump may turn out to be padding.
+  /// The most recent bytes, which are held back because the last byte of a dump may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
@@ -110,7 +111,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of a line that is so long that it is read in parts.
+  /// Processes the next part of a line that is too long to be read at once.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
@@ -185,7 +186,7 @@ struct HexDumpReader {
     streams[index].count = distance
   }
 
-  /// Handles the final offset. Some tools print it on a separate line after the last byte.
+  /// Handles the final offset, which some tools print on a separate line after the last byte.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")

@@ -10,7 +10,7 @@ struct HexLine: Equatable {
   }
 
   enum Content: Equatable {
-    /// The line contains bytes. `isWords` is true if they are written as two-byte words with the low byte first.
+    /// The line contains bytes. `isWords` is true if the bytes are written as two-byte words with the low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     case squeezed
     /// The line contains only an offset, which ends a dump.
@@ -28,8 +28,8 @@ struct HexLine: Equatable {
 /// Parses one line.
 ///
 /// A number is considered an offset if it precedes a colon, or if it has seven digits, like the offsets of `od` and
-/// `hexdump` (data has an even number of digits). It is also considered an offset if it has at least four digits, pairs
-/// follow it, and either two blanks follow or its value is zero or the expected offset.
+/// `hexdump` (data has an even number of digits). A number is also considered an offset if it has at least four digits,
+/// pairs follow it, and either two blanks follow or its value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -37,7 +37,8 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// The number of columns before these bytes. It is greater than zero for all parts of a long line except the first.
+  /// The number of columns before these bytes, which is greater than zero for all parts of a long line except the
+  /// first.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool

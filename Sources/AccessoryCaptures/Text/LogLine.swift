@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// A log line that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
-/// - The bytes are the longest run of hex digits. They may be pairs separated by blanks, commas, colons or `0x`, or a
+/// - The bytes are the longest run of hex digits, which may be pairs separated by blanks, commas, colons or `0x`, or a
 ///   single unbroken string. A single byte is accepted only if it is at the end of the line and follows a colon, as in
 ///   `uart-1: FF`.
 /// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,

@@ -1,13 +1,14 @@
 import AccessoryCore
 
 /// Reads other programs' logs line by line. A log may be any text that contains bytes in hex, the log of iOS's
-/// `accessoryd`, the text of `btmon`, and CSV files of UART data from Saleae Logic and PulseView (sigrok).
+/// `accessoryd`, the text of `btmon`, or a CSV file of UART data from Saleae Logic or PulseView (sigrok).
 ///
 /// The reader uses every line that it recognizes and counts the others. Unknown lines are not errors, because most of
 /// these formats are not fully documented and users often paste only part of a log.
 struct LogReader {
   struct Run: Equatable {
-    /// The direction: The direction ("RX" or "TX") or the logic analyzer channel. This is empty if neither is known.
+    /// The direction: The direction ("RX" or "TX") or the logic analyzer channel, or an empty string if neither is
+    /// known.
     var name: String
     var bytes: [UInt8]
     var line: Int
@@ -22,7 +23,7 @@ struct LogReader {
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The most recent direction. If the following lines contain only bytes, it applies to them as well.
+  /// The most recent direction, which also applies to the lines that follow if they contain only bytes.
   private var direction = ""
   /// The number of bytes that remain in the current RFCOMM frame of btmon's text, or nil outside a frame.
   private var frameRest: Int?

@@ -42,14 +42,14 @@ public struct TranscriptLine: Equatable, Sendable {
 
 /// Splits text into lines. The text may arrive in chunks that begin and end anywhere.
 ///
-/// A line that is too long to buffer is delivered in parts. Such a line is split between words or, within a long word
-/// of hex digits, between two bytes.
+/// A line that is too long to buffer is delivered in parts. A line that is too long is split between words or, within a
+/// long word of hex digits, between two bytes.
 struct LineCutter {
   struct Line {
     /// The text, without the line feed.
     var bytes: ArraySlice<UInt8>
     var number: Int
-    /// The part's offset in the line. It is greater than 0 for all parts except the first.
+    /// The part's offset in the line, which is greater than 0 for all parts except the first.
     var offset: Int
   }
 

@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Handles bytes in one of the app's sessions. If the app is suspended, it then runs for `time`.
+  /// Handles bytes in one of the app's sessions. A suspended app then runs for `time`.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -63,8 +63,8 @@ struct AppLifecycle: Equatable {
 /// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
   case connect(PublishedAccessory)
-  /// An accessory disconnected. The value is the accessory's last known state, including its connection ID and
-  /// protocols.
+  /// An accessory disconnected. The associated value is the accessory's last known state, including its connection ID
+  /// and protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory that connected or disconnected.
@@ -75,7 +75,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   }
 }
 
-/// The notifications for a suspended app. They are held until the app runs again.
+/// The notifications for a suspended app, which are held until the app runs again.
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never saw accessory 7
@@ -103,7 +103,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // If the connect precedes the disconnect, the accessory changed its transport and did not reattach.
+      // If the connect precedes the disconnect, the accessory changed its transport rather than reattached.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -12,9 +12,9 @@ import AccessoryCore
 /// The inner machines are ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications), and
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: when the app is notified that an accessory connected, the app's list already contains the accessory;
-/// when the app is notified that an accessory disconnected, the list no longer contains it. The app is never notified
-/// of a hidden accessory. An app without the background mode has an empty list while it is in the background.
+/// Invariants: the app's list contains an accessory before the app is notified of its connect, and no longer contains
+/// it when the app is notified of its disconnect. The app is never notified of a hidden accessory. An app without the
+/// background mode has an empty list while it is in the background.
 struct AppMachine: Equatable {
   /// An action that the caller must perform. Actions must be performed in order.
   enum Action: Equatable {
@@ -33,8 +33,8 @@ struct AppMachine: Equatable {
   private let rules: AppRules
   private let filterSwitch: String
   /// The number of registrations for notifications in the whole process. As with Apple's shared manager, one object
-  /// that unregisters too many times stops the notifications for all other objects. Whether Apple's counter can become
-  /// negative is unknown. This counter never becomes negative; an extra call is recorded as a misuse.
+  /// that unregisters too many times stops the notifications for all other objects. It is unknown whether Apple's
+  /// counter can become negative. The counter here never becomes negative; an extra call is recorded as a misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -200,7 +200,7 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// Returns the alert to show if the app does not declare a session's protocol (EADemo describes this alert), or nil
+  /// Returns the alert, as described by EADemo, to show if the app does not declare a session's protocol. Returns nil
   /// if the app declares the protocol.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }

@@ -55,7 +55,7 @@ public struct AppManifest: Equatable, Sendable {
       backgroundModes: try plist[modesKey]?.texts(of: "\(path): \(modesKey)") ?? [])
   }
 
-  /// Reads the first of these Info.plist files that exists. If none exists, the manifest records the paths.
+  /// Reads the first Info.plist that exists at these paths. If there is none, the manifest records the paths.
   public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)

@@ -1,5 +1,5 @@
-/// How the system treats an app. These settings cover only cases in which sources disagree or systems differ. Each
-/// setting has a default and alternatives that were observed in the field.
+/// How the system treats an app. The rules cover only cases in which sources disagree or systems differ. Each rule has
+/// a default and alternatives that were observed in the field.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// While the first session is open, a second one cannot be opened, as reported for iOS 11 and later.
     case refused
-    /// Both sessions stay open. iAP2 allows this, but no known system does. Use this setting only to test accessories.
+    /// Both sessions stay open, which iAP2 allows but no known system does. Use this setting only to test accessories.
     case sideBySide
   }
 
@@ -72,7 +72,7 @@ public struct AppRules: Equatable, Sendable {
   /// How long an accessory refuses sessions after it connects. On some systems, opening a session fails right after the
   /// accessory connects and succeeds later.
   public var settlingTime = Duration.zero
-  /// Whether a suspended app is woken up when bytes arrive for it. On iOS 11, this sometimes failed.
+  /// Whether a suspended app is woken up when bytes arrive for it, which sometimes failed on iOS 11.
   public var wakesForBytes = true
   /// How long an app that was woken up by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
@@ -81,7 +81,7 @@ public struct AppRules: Equatable, Sendable {
 
   /// Which connect notifications are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session reports only once that bytes are available, as in one release of iOS 11.
+  /// Whether a session reports available bytes only once, as in one release of iOS 11.
   public var announcesBytesOnce = false
 
   /// Creates the rules that current systems follow.

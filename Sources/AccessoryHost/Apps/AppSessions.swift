@@ -61,7 +61,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. An accessory offers no protocols during the first half of a flicker.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and says how to fix the
+  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and tells how to fix the
   /// problem.
   case protocolNotDeclared(String, explanation: String)
   /// The app already has a session for the protocol, and the rules do not allow a second one.

@@ -45,7 +45,7 @@ public final class AppView {
   /// The number of registrations that have no matching ``unregister()`` yet.
   public var registrationCount: Int { machine.registrationCount }
 
-  /// Registers for notifications. Each call needs a matching ``unregister()``.
+  /// Registers for notifications. Each call needs a matching call of ``unregister()``.
   public func register() { machine.register() }
 
   /// Undoes one registration. An extra call is recorded as a misuse.
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Bytes are handled in a later turn of the loop because this method is called by the session.
+  /// Bytes are handled in a later turn of the loop because the session itself calls this method.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events are withheld is kept until it has delivered them.
+    // A session whose events are withheld is kept until it has delivered those events.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -160,7 +160,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // After this call, the sessions deliver the events that they withheld.
+    // After this call, the sessions deliver the events that were withheld.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -177,11 +177,11 @@ public final class AppView {
 public protocol AppHandler: AnyObject {
   /// An accessory connected. During the first half of a flicker, the accessory has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// An accessory disconnected. The value is the accessory's last known state, with its connection ID.
+  /// An accessory disconnected. The associated value is the accessory's last known state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Notifies the accessory's delegate of a disconnect. If a notification is posted as well, it is posted first.
+  /// Notifies the accessory's delegate of a disconnect, after any notification has been posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app was suspended or is running again. This is called only for apps that keep their accessories while
+  /// The app was suspended or is running again. This method is called only for apps that keep their accessories while
   /// suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }

@@ -33,7 +33,7 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// This closure is set to nil after the last event, because it usually retains this object.
+  /// This closure is set to nil after the last event because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
@@ -131,7 +131,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// Handles the completion of the last reply. If that reply must match byte for byte, watches for extra bytes.
+  /// Handles the completion of the last reply. If the last reply must match byte for byte, watches for extra bytes.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()

@@ -5,8 +5,8 @@ import IAP2
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so the position of the first difference is known. If the bytes come
-/// from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive. The kind of
-/// mistake is then reported as well.
+/// from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive. This
+/// shows what kind of mistake occurred, which is reported as well.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -19,7 +19,7 @@ public final class Exchange: SessionHandler {
   /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
     case verified(sent: Int, received: Int)
-    /// The reply differs from the stream that was sent. The findings describe the difference.
+    /// The reply differs from the stream that was sent. The associated findings describe the difference.
     case wrong([StreamFinding])
     /// The reply differs at this position.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
@@ -33,7 +33,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// This closure is set to nil when it is called, because it usually retains this object.
+  /// This closure is set to nil when it is called because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -134,7 +134,7 @@ public final class Exchange: SessionHandler {
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
-  /// Reports a mistake in the bytes received so far, if there is one. Does not wait for more bytes.
+  /// Reports a mistake in the bytes received so far, if there is one, without waiting for more bytes.
   public func conclude() {
     guard let findings = verifier?.conclude(), !findings.isEmpty else { return }
     finish(.wrong(findings))

@@ -64,9 +64,9 @@ public struct FrameworkSettings: Sendable {
   public var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of `EAAccessory.description`.
   public var layout = DescriptionLayout.b
-  /// How many bytes an output stream buffers between the app and the wire. This limits how many bytes a single write
-  /// accepts. The default is smaller than many messages. Therefore, an app that ignores the result of a write loses
-  /// bytes.
+  /// How many bytes an output stream buffers between the app and the wire. This buffer limits how many bytes a single
+  /// write accepts. The default buffer is smaller than many messages. Therefore, an app that ignores the result of a
+  /// write loses bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -83,11 +83,12 @@ public struct FrameworkSettings: Sendable {
 public struct SessionLifetime: Equatable, Sendable {
   /// The condition that ends a session.
   public enum Rule: Hashable, Sendable {
-    /// The session object was released, and each stream was closed or released. Streams that were never opened must be
-    /// closed or released, too. No app is known to have problems with this rule.
+    /// The session object was released, and each stream was closed or released. Streams that were never opened must
+    /// also be closed or released. No app is known to fail under this rule.
     case heldOrOpen
     case held
-    /// The session object was released, and `close()` was called on both streams, even if they were never opened.
+    /// The session object was released, and `close()` was called on both streams, including those that were never
+    /// opened.
     case closedTwice
   }
 

@@ -38,7 +38,7 @@ public struct ReplyRule: Equatable, Sendable {
 
   /// The expected reply.
   public var expectation: Expectation
-  /// How much of the reply to read. If nil, as much as is needed to judge the reply.
+  /// How much of the reply to read, or nil to read as much as is needed to judge the reply.
   public var extent: Extent?
 
   /// How long the session must be quiet before a reply of unknown length is considered complete.
@@ -76,14 +76,14 @@ public struct ReplyRule: Equatable, Sendable {
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// The collector is waiting for bytes. The value is the deadline, if any.
+    /// The collector is waiting for bytes. The associated value is the deadline, if any.
     case waiting(Instant?)
     case complete
   }
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// The search for the rule's pattern. It examines each byte only once.
+  /// The search for the rule's pattern, which examines each byte only once.
   private var search: PatternSearch?
   package private(set) var reply: [UInt8] = []
   package private(set) var lastByte: Instant?
@@ -118,7 +118,7 @@ package struct ReplyCollector: Equatable {
   }
 
   /// Returns how many of these bytes belong to the reply, which extends through `end`. Part of `end` may have arrived
-  /// earlier. If `end` is not complete yet, returns how many bytes the reply has room for.
+  /// in earlier bytes. If `end` is not complete yet, returns how many bytes the reply still has room for.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count

@@ -24,7 +24,7 @@ public struct PublicationMachine {
   public enum Policy: String, CaseIterable, Sendable {
     /// The accessory is published once it is both identified and authenticated.
     case ready
-    /// The accessory is published as soon as it is identified. It has no protocols until it is authenticated.
+    /// The accessory is published as soon as it is identified, but without protocols until it is authenticated.
     case early
   }
 
@@ -43,7 +43,7 @@ public struct PublicationMachine {
   private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
-  /// Creates the machine for one attachment. This machine does not handle flickers that the accessory causes.
+  /// Creates the machine for one attachment. This machine does not handle flickers caused by the accessory.
   public init(policy: Policy = .ready, flicker: Flicker? = nil) {
     self.policy = policy
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
@@ -101,8 +101,8 @@ public struct PublicationMachine {
     }
   }
 
-  /// Records that the accessory is gone or is no longer ready. It may have been detached, its link may have gone down,
-  /// or its authentication may have been refused.
+  /// Records that the accessory is gone or is no longer ready. The accessory may have been detached, its link may have
+  /// gone down, or its authentication may have been refused.
   public mutating func gone() -> AccessoryNotice? {
     defer {
       state = .attached

@@ -20,8 +20,8 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let hardwareRevision: String
   /// The product plan's identifier, if the accessory provides one.
   public let productPlanUID: String?
-  /// The protocols that can currently be used. This list is empty until the accessory is authenticated, even if the
-  /// accessory has identified with protocols.
+  /// The protocols that can currently be used. The list is empty until the accessory is authenticated, even if the
+  /// accessory's identification contains protocols.
   public let protocols: [String]
   /// Whether the accessory asks the device to suggest an app if no installed app declares any of the accessory's
   /// protocols.
@@ -62,8 +62,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// Returns the index of the publication with this connection ID. This is a binary search: lists are in the order of
-  /// publication, so connection IDs are in ascending order.
+  /// Returns the index of the publication with this connection ID. The search is binary, because lists are in the order
+  /// of publication, so connection IDs are in ascending order.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -86,7 +86,7 @@ public struct CertificateSizes: Equatable, Sendable {
 }
 
 /// Issues the connection IDs of publications. Real connection IDs are large, start at a different number after each
-/// boot, and count up. The value 0 means that there is no connection.
+/// boot, and count up. A connection ID of 0 means that there is no connection.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 

@@ -2,7 +2,7 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds. Their parameters are chosen so that each fault has an effect in a world that lasts a few
+/// Random faults of all kinds, with parameters chosen so that each fault has an effect in a world that lasts a few
 /// seconds.
 enum SoakFaults {
   private enum Harm {
@@ -57,7 +57,7 @@ enum SoakFaults {
     }
   }
 
-  /// Returns the fault with random parameters. If it is a packet fault, `packets` selects the packets that it affects.
+  /// Returns the fault with random parameters. If the fault affects packets, `packets` selects them.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {

@@ -5,9 +5,9 @@ import AccessoryWorlds
 
 /// The contents of a scenario file.
 public enum ScenarioFile: Equatable, Sendable {
-  /// A scenario with one app. What that app sees determines whether the scenario passes.
+  /// A scenario with one app, which passes or fails based on what that app sees.
   case scenario(Scenario)
-  /// A scenario with `apps`, as `easim soak` writes it. The soak's rules determine whether it passes.
+  /// A scenario with `apps`, as `easim soak` writes it, which passes or fails based on the soak's rules.
   case plan(ScenarioWithApps)
 
   /// The text that `easim scenario show` prints.
@@ -29,16 +29,16 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// Reads the file that a reference identifies. The reference is a path if it contains a `/` or has an extension.
-  /// Otherwise, it is a name.
+  /// Reads the file that a reference identifies. The reference is considered a path if it contains a `/` or has an
+  /// extension, and a name otherwise.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
-/// A scenario with several apps. Each app opens sessions and sends bytes. Whether the scenario passes is decided by the
-/// soak's rules rather than by expectations. Reading the file of a plan restores the plan, which reproduces the same
-/// world byte for byte.
+/// A scenario with several apps. Each app opens sessions and sends bytes. The soak's rules, rather than expectations,
+/// decide whether the scenario passes. Reading the file of a plan restores the plan, which reproduces the same world
+/// byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -249,8 +249,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // Together, the following keys set ``reading``, in the order of the fields. Combinations that do not work in this
-  // order are rejected.
+  // Together, the following keys set ``reading``, in the order of the fields. Combinations for which this order does
+  // not work are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -7,12 +7,12 @@ import AccessoryWorlds
 
 extension SoakPlan {
   /// Creates the plan for a seed. If a template is given, accessories use its identity, protocols, link, authentication
-  /// and quirks. The template's behavior is used only if it is an echo. Otherwise, sessions carry the plan's bytes in
-  /// both directions, because only known bytes can be verified.
+  /// and quirks. The template's behavior is used only if it is an echo. With any other behavior, sessions carry the
+  /// plan's bytes in both directions, because only known bytes can be verified.
   ///
   /// Worlds are small, so a test can play thousands of them. Most worlds have one accessory and a few sessions with a
-  /// few packets each. Conditions that are rare on a real wire are common here. Examples are windows of one packet,
-  /// sequence numbers that are about to wrap around, and packets that have hardly any room for payload.
+  /// few packets each. Conditions that are rare on a real wire are common here, such as windows of one packet, sequence
+  /// numbers that are about to wrap around, and packets that have hardly any room for payload.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed

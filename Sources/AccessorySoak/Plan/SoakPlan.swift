@@ -16,8 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that are not part of profiles.
     public var link: SoakLinkChoices
-    /// The accessory's plans for its sessions, in order. After the last one, the accessory starts over with the first.
-    /// If this is nil, the built-in echo handles sessions.
+    /// The accessory's plans for its sessions, in order. After the last plan, the accessory starts over with the first.
+    /// If the list is nil, the built-in echo handles sessions.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -62,35 +62,35 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over. From then on, the world only completes unfinished work.
+  /// When the steps are over, after which the world only completes unfinished work.
   public var length: Duration
-  /// Corner cases that must not be reached. If a forbidden corner case is reached, this is treated as a broken rule.
+  /// Corner cases that must not be reached. Reaching a forbidden corner case is treated as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether the link may deliver wrong bytes without either end noticing. If so, the rules about bytes do not apply.
-  /// This can be caused by faults that correct the checksum, by two faults whose bit flips cancel out in the checksum,
-  /// and by quirks that lose bytes or start sessions with bytes from earlier sessions.
+  /// Whether the link may deliver wrong bytes without either end noticing, in which case the rules about bytes do not
+  /// apply. Undetected wrong bytes can be caused by faults that correct the checksum, by two faults whose bit flips
+  /// cancel out in the checksum, and by quirks that lose bytes or start sessions with bytes from earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link in this world works without acknowledgements. Such links need lossless cables because they do not
-  /// retransmit packets.
+  /// Whether any link in this world works without acknowledgements. Links without acknowledgements need lossless cables
+  /// because they do not retransmit packets.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
 }
 
-/// Link settings that are not part of profiles. They can be set for either end.
+/// Link settings for either end that are not part of profiles.
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
   /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
-  /// be less than the window, but real accessories may break this rule.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, the number must be
+  /// less than the window, but real accessories may break this rule.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether a timeout causes only the oldest packet to be retransmitted.
   public var repeatsOldestOnly = false
@@ -115,7 +115,7 @@ public struct SoakStreamPlan: Equatable, Sendable {
     case eager
     /// This end reads a number of bytes at a time and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// This end reads a number of bytes and then pauses. If `resumes` is nil, it never reads again.
+    /// This end reads a number of bytes and then pauses. If `resumes` is nil, this end never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 

@@ -14,11 +14,12 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened at this end. If the accessory refuses or ignores a session, it does not open it.
+    /// Whether the session was opened at this end. If the accessory refuses or ignores a session, the session is not
+    /// opened at the accessory's end.
     var isOpen = false
 
-    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. In this state,
-    /// an end cannot find out that its peer is gone.
+    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. An end in this
+    /// state cannot find out that its peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -35,7 +36,7 @@ final class SoakAccount {
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered or handles the session without this record.
   let isIgnored: Bool
-  /// Whether packets may be corrupted without either end noticing. If so, wrong bytes do not break a rule.
+  /// Whether packets may be corrupted without either end noticing, in which case wrong bytes do not break a rule.
   let isHostile: Bool
   /// How many times the link had gone down before this session was opened.
   let linkDownsBefore: Int
@@ -76,7 +77,7 @@ final class SoakAccount {
   /// Returns the rule that the outcome of the session breaks, or nil if it breaks none.
   ///
   /// A link has no keep-alive, so one side cannot tell that the other has given up unless it is waiting for an
-  /// acknowledgement. If an end is not waiting for an acknowledgement, the session may stay open there.
+  /// acknowledgement. At an end that is not waiting for an acknowledgement, the session may stay open.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),

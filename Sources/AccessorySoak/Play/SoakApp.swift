@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app in a seeded world. It opens the sessions in its plan as accessories appear.
+/// An app in a seeded world, which opens the sessions in its plan as accessories appear.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop

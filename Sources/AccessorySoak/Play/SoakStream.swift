@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak. It writes, reads and closes as planned, and checks every byte that it reads.
+/// One end of a session in the soak, which writes, reads and closes as planned and checks every byte that it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount

@@ -26,7 +26,7 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken. This measures the cost of the world independently of the machine.
+  /// How many loop steps the world has taken, a measure of its cost that does not depend on the machine.
   private(set) var stepCount = 0
 
   /// The maximum number of steps. A world that needs more is considered stuck.
@@ -109,7 +109,7 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before a cable closes, it delivers the bytes that it still holds. With some faults, this takes a long time.
+    // Before a cable closes, it delivers the bytes that it still holds, which takes a long time with some faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
@@ -117,7 +117,7 @@ final class SoakWorld {
   }
 
   /// Runs loop steps until the condition is true or nothing is left to do. Returns false if the time limit or the step
-  /// limit is reached before that.
+  /// limit is reached first.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Returns the handler for a session that the accessory has accepted. Uses the most recent record that has this
-  /// session number and has not been accepted yet.
+  /// Returns the handler for a session that the accessory has accepted. The session's record is the most recent one
+  /// with this session number that has not been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -201,7 +201,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // The stream starts in a later turn of the loop, when it has become the session's handler.
+    // The stream starts in a later turn of the loop, after it has become the session's handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }

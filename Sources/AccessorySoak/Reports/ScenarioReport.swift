@@ -20,7 +20,7 @@ public struct ScenarioReport: Equatable, Sendable {
     public var text = ""
     /// How long the scenario took, in virtual time.
     public var length = Duration.zero
-    /// The timeline. It is kept only for failed scenarios.
+    /// The timeline, which is kept only for failed scenarios.
     public var timeline: [String] = []
 
     /// Creates the result of a scenario.
@@ -103,7 +103,7 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line of the report. It gives the number and the names of the failed scenarios.
+  /// The last line of the report, which gives the number and the names of the failed scenarios.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }

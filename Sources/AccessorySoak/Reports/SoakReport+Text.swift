@@ -23,7 +23,7 @@ extension SoakReport {
     return shards.text.isEmpty ? text : "\(text), \(shards.text)"
   }
 
-  /// The text to print. It consists of the table of corner cases, the failures, and the verdict with the hash.
+  /// The text to print, which consists of the table of corner cases, the failures, and the verdict with the hash.
   public var text: String {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
@@ -45,15 +45,15 @@ extension SoakReport {
       """
   }
 
-  /// Returns a line about a failure. The line includes the command that reproduces it.
+  /// Returns a line about a failure, including the command that reproduces it.
   public func line(of failure: Failure) -> String {
     let first = failure.violations.first?.line ?? ""
     let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// The report for CI servers. It has a test case for each rule, which lists the seeds that broke the rule, and a test
-  /// case for the corner cases that should have been reached.
+  /// The report for CI servers. There is a test case for each rule, which lists the seeds that broke the rule, and a
+  /// test case for the corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
     // A report written by a later version may contain unknown rules.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds for many seeds. They come from a whole run of `easim soak` or from some of its shards.
+/// The results of playing the worlds of many seeds, either in a whole run of `easim soak` or in some of its shards.
 ///
 /// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The merged report of all
 /// shards is identical, byte for byte, to the report of a single run. The speed of the run is printed but not stored.
@@ -12,7 +12,7 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The rules that the world broke.
     public var violations: [SoakViolation] = []
-    /// The shrunk world. Only the first few failures have one.
+    /// The shrunk world, which only the first few failures have.
     public var shrunk: Shrunk?
   }
 
@@ -59,7 +59,7 @@ public struct SoakReport: Equatable, Sendable {
   public var coverage = SoakCoverage()
   /// The first failures, ordered by seed.
   public var failures: [Failure] = []
-  /// How long the run took in real time. This is not written to report files because it differs from run to run.
+  /// How long the run took in real time, which is not written to report files because it differs from run to run.
   public var took = Duration.zero
 
   init() {}
@@ -94,10 +94,9 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run. If nil, as for a run with a time limit, the number of seeds
-  ///     played is used.
-  ///   - stoppedBy: what stopped the run, if anything. If a run was stopped after playing its last seed, it is
-  ///     complete.
+  ///   - seeds: the number of seeds in the whole run. For a run with a time limit, pass nil to use the number of seeds
+  ///     played.
+  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after playing its last seed is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {

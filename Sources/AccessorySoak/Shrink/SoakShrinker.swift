@@ -23,7 +23,7 @@ public struct SoakShrinker {
     /// The maximum number of loop steps in all worlds combined.
     public var steps = 10_000_000
 
-    /// Creates the default limits. With them, shrinking takes a few seconds.
+    /// Creates the default limits, with which shrinking takes a few seconds.
     public init() {}
   }
 
@@ -45,7 +45,7 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// Creates a shrinker for a plan that breaks a rule. Returns nil if the plan does not break any. If the plan breaks
+  /// Creates a shrinker for a plan that breaks a rule. Returns nil if the plan breaks no rule. If the plan breaks
   /// several rules, the first one is used. If `keepsProfiles` is true, the accessories' profiles are not changed.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
@@ -99,7 +99,7 @@ public struct SoakShrinker {
     }
   }
 
-  /// Keeps a change if the rule is still broken afterwards. Returns true if the change was kept.
+  /// Keeps a change if the rule is still broken afterwards, and returns true if it was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
     guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }

@@ -4,9 +4,9 @@ import AccessorySimulator
 
 /// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// The maximum number of violations to record. Further violations would not help to explain a failure.
+  /// The maximum number of violations to record, because further violations would not help to explain a failure.
   private static let most = 20
-  /// The maximum length of a violation's text. The limit keeps reports small.
+  /// The maximum length of a violation's text, which keeps reports small.
   private static let longest = 1_000
 
   // Exclusivity checking is off because every packet and event is recorded. No other code runs while these properties
@@ -16,10 +16,10 @@ final class SoakRecord {
   @exclusivity(unchecked) var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo. Tests replace it with faulty behaviors.
+  /// The behavior of accessories that echo, which tests replace with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
   @exclusivity(unchecked) private(set) var publications = PublicationWatch()
-  /// How many times the link went down at either end of a cable. Resets by the device are included.
+  /// How many times the link went down at either end of a cable, including resets by the device.
   @exclusivity(unchecked) private(set) var linkDowns = 0
 
   /// Whether an event has been recorded since this flag was last reset.
@@ -104,7 +104,7 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order. Unlike Swift's hash values, it is the same in every
+/// A hash of everything that happened in a world, in order. Unlike Swift's hash values, this hash is the same in every
 /// process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -9,7 +9,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
   /// The bytes that one end has read are a prefix of the bytes that the other end has written.
   public static let bytes = SoakRule("bytes")
-  /// Bytes arrive if they were written before a clean close or in a session that stays open.
+  /// Bytes always arrive if they were written before a clean close or in a session that stays open.
   public static let delivery = SoakRule("delivery")
   /// If a session ends at one end, it also ends at the other end.
   public static let ending = SoakRule("ending")
@@ -48,7 +48,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world. It is set by the ``SoakRecord``.
+  /// The time in the world, which is set by the ``SoakRecord``.
   public var time: Instant
   /// What was observed.
   public var text: String

@@ -4,8 +4,8 @@ import IAP2
 
 /// Observes the packets at one end of a cable and reports the link rules that this end breaks.
 ///
-/// The watch uses only the packets that this end sends and receives. It does not use the link's state, so it cannot
-/// share the link's bugs. The rules apply to what this end *sends*:
+/// The watch uses only the packets that this end sends and receives. The watch does not use the link's state, so it
+/// cannot share the link's bugs. The rules apply to what this end *sends*:
 /// - no more unacknowledged packets than the peer allows;
 /// - no packet longer than the peer allows;
 /// - consecutive sequence numbers, and no numbered packet before both SYNs have been exchanged;
@@ -34,7 +34,7 @@ struct WindowWatch {
   private var lastInOrder: UInt8 = 0
   /// The sequence numbers of packets that arrived after a missing packet.
   private var ahead: [UInt8] = []
-  /// Received SYNs that this end may still answer. The newest is last.
+  /// Received SYNs that this end may still answer, with the newest at the end.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {

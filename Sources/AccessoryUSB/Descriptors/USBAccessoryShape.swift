@@ -28,8 +28,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The string index of the first native transport's interface name. The names of the other interfaces have the
-    /// indices that follow.
+    /// The string index of the first native transport's interface name. The remaining interface names follow at
+    /// consecutive indices.
     static let native: UInt8 = 5
   }
 
@@ -77,14 +77,15 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The only configuration with all its descriptors. It is self-powered.
+  /// The accessory's single configuration, which is self-powered, including all its descriptors.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// The device qualifier, which describes the device at the other speed it supports. A full-speed device has none.
+  /// The device qualifier, which describes the device at the other speed it supports. A full-speed device has no device
+  /// qualifier.
   var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }

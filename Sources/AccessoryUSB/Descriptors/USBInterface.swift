@@ -70,9 +70,9 @@ struct BulkPair: Equatable {
 }
 
 struct USBEndpoint: Equatable, Sendable {
-  /// The endpoint's number and direction. Bit 7 is set if the host reads from the endpoint.
+  /// The endpoint's number and direction. Bit 7 of the number is set if the host reads from the endpoint.
   var address: UInt8
-  /// The transfer type, in the two lowest bits. The value 2 means bulk.
+  /// The transfer type, in the two lowest bits. The transfer type 2 means bulk.
   var attributes: UInt8 = 2
   var packetSize: UInt16
 
@@ -92,7 +92,8 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device resembles an accessory but lacks something. The associated text, a sentence fragment, says what.
+  /// The device resembles an accessory but lacks something. The associated sentence fragment says what the device
+  /// lacks.
   case nearMiss(String)
   case unrelated
 }
@@ -101,8 +102,8 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// The usable native transports. For each interface, this is the first alternate setting that has a pair of bulk
-  /// endpoints.
+  /// The usable native transports. For each interface, the list contains the first alternate setting that has a pair of
+  /// bulk endpoints.
   var natives: [BulkPair] = []
 }
 

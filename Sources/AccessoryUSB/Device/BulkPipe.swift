@@ -3,7 +3,7 @@ import AccessoryCore
 /// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
   /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were sent. The
-  /// pipe keeps the rest.
+  /// pipe keeps the remaining bytes.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   func pipeHasBytes(_ pipe: BulkPipe)
   func pipeTakesBytes(_ pipe: BulkPipe)

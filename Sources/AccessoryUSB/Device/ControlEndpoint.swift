@@ -1,4 +1,4 @@
-/// Endpoint 0 of a simulated accessory. It answers the standard requests with which a kernel enumerates devices.
+/// Endpoint 0 of a simulated accessory, which answers the standard requests with which a kernel enumerates devices.
 ///
 /// The device is either addressed (configuration 0) or configured (configuration 1). Once the device is configured,
 /// each interface is in alternate setting 0 until the host selects another setting. As chapter 9 of the USB
@@ -29,7 +29,7 @@ struct ControlEndpoint {
   }
 
   enum Answer: Equatable {
-    /// The requested data, possibly truncated. It is empty for a request without a data stage.
+    /// The requested data, possibly truncated, or no bytes if the request has no data stage.
     case data([UInt8])
     /// A stall, because the request is not supported.
     case stall

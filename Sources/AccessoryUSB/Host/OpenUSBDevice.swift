@@ -164,7 +164,7 @@ public final class USBOpening {
 
   /// Opens an accessory on a separate thread and reports the result on the loop.
   ///
-  /// - Parameter completion: called once, in a later turn, with the cable or the error. The cable has not been started.
+  /// - Parameter completion: called once, in a later turn, with either a cable that has not been started or an error.
   @discardableResult
   public init(
     _ accessory: USBAccessory, on loop: any PollingLoop,
@@ -181,7 +181,7 @@ public final class USBOpening {
     }
   }
 
-  /// Cancels the attempt. `completion` is then not called.
+  /// Cancels the attempt. After cancellation, `completion` is not called.
   public func cancel() {
     completion = nil
   }

@@ -10,7 +10,7 @@ public struct USBAccessory: Equatable, Sendable {
   /// The port in the form used in addresses, such as `1-2.4`.
   public var port: String
   var bus: Int
-  /// The kernel's number for the device. It changes each time the device is plugged in.
+  /// The kernel's number for the device, which changes each time the device is plugged in.
   var number: Int
   /// The path of the device file.
   package var node: String
@@ -81,7 +81,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Looks up the device that is now at a path in sysfs. A monitor's event may be outdated. This call blocks.
+  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. This call blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }

@@ -5,7 +5,7 @@ import Glibc
 /// An open device that is in use on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's
 /// events, and releases the device.
 ///
-/// A native channel goes through seven steps. ``BlockingUSBCalls`` performs those that block:
+/// A native channel goes through seven steps, and ``BlockingUSBCalls`` performs the ones that block:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten

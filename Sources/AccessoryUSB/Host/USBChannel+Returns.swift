@@ -92,8 +92,8 @@ extension USBChannel {
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Starts to recover one direction once all its transfers have returned. Once it has recovered, sending or receiving
-  /// resumes.
+  /// Starts to recover one direction once all its transfers have returned. Sending or receiving resumes once the
+  /// direction has recovered.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

@@ -7,16 +7,17 @@ import CUSB
 /// In each direction, several transfers are in flight, so that the bus never has to wait for this program. Transfers
 /// that return while libusb is handling events are queued and handled afterwards, so no handler runs inside libusb.
 ///
-/// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel waits until the other transfers in
-/// that direction have returned. This keeps the bytes in order. The channel then clears the halt or repeats the
-/// transfer. After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel
-/// ends with ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately if reading is paused. libusb
-/// reports the unplugging through the transfers in flight. If there are none, the device's descriptor reports it.
+/// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel keeps the bytes in order by waiting
+/// until the other transfers in that direction have returned. The channel then clears the halt or repeats the transfer.
+/// After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
+/// ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately if reading is paused. libusb reports the
+/// unplugging through the transfers in flight. If no transfers are in flight, the device's descriptor reports the
+/// unplugging.
 ///
 /// **Native transport.** A native transport's endpoints exist only once the alternate setting has been selected.
-/// Selecting an alternate setting blocks, so it is done on another thread. Until ``opened(_:)`` is called, bytes to be
-/// sent wait. An accessory can end a session only with a halt. If a halt recurs right after it was cleared, the channel
-/// therefore ends in an orderly way.
+/// Selecting an alternate setting is a blocking call, so another thread makes it. Bytes that are sent before
+/// ``opened(_:)`` is called are queued. An accessory can end a session only with a halt. If a halt recurs right after
+/// it was cleared, the channel therefore ends in an orderly way.
 ///
 /// **Closing.** The channel spends at most ``closingTime`` sending the bytes it has accepted. Then the ``USBCable``
 /// releases the interface.
@@ -29,16 +30,16 @@ final class USBChannel: Channel {
     case over
   }
 
-  /// The maximum number of bytes that one transfer receives. It is a multiple of every packet size, and fits into a
-  /// single request to the kernel.
+  /// The maximum number of bytes that one transfer receives. The limit is a multiple of every packet size and fits into
+  /// a single request to the kernel.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
   /// The number of unsent bytes at which `send` stops accepting more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The delay after the first failure. It doubles with each further consecutive failure. While a device is being
-  /// unplugged, transfers fail for some milliseconds before the kernel notices.
+  /// The delay after a failure, which doubles with each further consecutive failure. While a device is being unplugged,
+  /// transfers fail for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 

@@ -9,7 +9,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device resembles an accessory but lacks something. The text says what.
+  /// The device resembles an accessory but lacks something. The text says what the device lacks.
   case nearMiss(String)
   /// libusb or the kernel refused another operation.
   case refused(String, reason: String)
@@ -59,7 +59,7 @@ package enum USBRule {
 }
 
 /// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has a thread, and one more thread
-/// looks up new devices. A device or server that does not answer therefore delays nothing else.
+/// looks up new devices. Therefore, a device or server that does not answer delays nothing else.
 ///
 /// The thread exists only while there is work. Calls run in order, one at a time.
 final class BlockingUSBCalls: @unchecked Sendable {

@@ -19,7 +19,7 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned. Nil once the result is no longer needed.
+  /// Called when the transfer has returned. This is nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
   // Exclusivity checking is off because a transfer has one owner and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false

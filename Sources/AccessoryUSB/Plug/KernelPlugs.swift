@@ -3,8 +3,8 @@ import AccessoryCore
 /// Keeps the devices of one USB/IP server attached to the kernel. A device that disappears is attached again when it
 /// reappears.
 ///
-/// Requests are sent to the server without blocking, one at a time. In between, the kernel's table is checked. A device
-/// that the rules refuse is reported once and then ignored until its entry in the server's list changes.
+/// Requests are sent to the server without blocking, one at a time, and the kernel's table is checked between requests.
+/// A device that the rules refuse is reported once and then ignored until its entry in the server's list changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -137,8 +137,7 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may have disappeared since it was listed, or another client may have imported it. In either case, the
-    // next list will show this.
+    // The next list will show if the device has disappeared since it was listed or if another client has imported it.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -44,8 +44,8 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``. A refusal is short. After a
-  /// successful answer, the bytes that follow the device's record must be left for the kernel.
+  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``. A refusal is only a few bytes long.
+  /// After a successful answer, the bytes that follow the device's record must be left for the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
@@ -100,8 +100,8 @@ public enum USBIPAnswers {
 enum USBIPDescriptors {
   /// Most devices have one configuration; few have more than two.
   static let mostConfigurations = 8
-  /// The sequence number of the first transfer. It is high enough not to collide with the kernel's numbers, which start
-  /// at 1.
+  /// The sequence number of the first transfer, which is high enough not to collide with the kernel's numbers, which
+  /// start at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
@@ -119,8 +119,8 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Returns how many more bytes to read from an answer to a request for `length` bytes. Any bytes after those belong
-  /// to another answer or must be left for the kernel.
+  /// Returns how many more bytes to read from an answer to a request for `length` bytes. Any further bytes belong to
+  /// another answer or must be left for the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }

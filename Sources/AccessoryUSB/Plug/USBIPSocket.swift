@@ -3,8 +3,8 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// The methods block, but they return within ``limit`` after the connection was created. ``USBIPInquiry`` calls these
-/// methods on a worker thread.
+/// The methods block, but they return before ``limit`` has elapsed since the connection was created. ``USBIPInquiry``
+/// calls these methods on a worker thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
@@ -72,7 +72,7 @@ package final class USBIPSocket: Sendable {
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // If a time limit expired later, the kernel would assume that the device is gone.
+    // If a time limit expired after this point, the kernel would assume that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }

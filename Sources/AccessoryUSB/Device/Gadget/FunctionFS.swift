@@ -9,7 +9,7 @@ import Glibc
 final class FunctionFS {
   /// Endpoint 0, which supports polling.
   let control: Int32
-  /// The other endpoints, in the order of their descriptors. They do not support polling.
+  /// The other endpoints, which do not support polling, in the order of their descriptors.
   let endpoints: [Int32]
   private var isClosed = false
 
@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes all files. No other method may be called afterwards.
+  /// Closes all files. After this call, no other method may be called.
   func close() {
     isClosed = true
     Glibc.close(control)

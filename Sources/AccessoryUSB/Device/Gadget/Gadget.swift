@@ -1,8 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// A simulated accessory on this machine's USB device port. It is a gadget in configfs with one function, which this
-/// program implements through FunctionFS.
+/// A simulated accessory on this machine's USB device port. The accessory is a gadget in configfs with one function,
+/// which this program implements through FunctionFS.
 ///
 /// `init` creates the gadget, `plugIn` binds it to a controller, and releasing the object removes it.
 /// ``GadgetSystem/sweep(isRunning:)`` removes gadgets left behind by killed processes.
@@ -18,7 +18,7 @@ package final class Gadget {
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after it closes its cable. Every host must have time to notice.
+  /// How long an accessory stays unplugged after it closes its cable, so that every host has time to notice.
   private static let absence = Duration.milliseconds(300)
   /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -195,8 +195,8 @@ package final class Gadget {
   }
 }
 
-/// Handles events from endpoint 0. The loop retains this object rather than the gadget, because releasing the gadget's
-/// object removes the gadget.
+/// Handles events from endpoint 0. The loop retains this object rather than the gadget, because the gadget is removed
+/// when its object is released.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void
 

@@ -35,8 +35,8 @@ enum FunctionFSEvent: Equatable {
 /// Translates events from endpoint 0 into effects on a simulated accessory.
 ///
 /// The kernel answers standard requests (descriptors, addresses, configurations, halts) itself and reports some of them
-/// as events. It forwards all other requests. If an event shows that the kernel has answered a request, this type
-/// reconstructs the request. All requests go to a ``ControlEndpoint``, which USB/IP devices use as well, so that
+/// as events. The kernel forwards all other requests. If an event shows that the kernel has answered a request, this
+/// type reconstructs the request. All requests go to a ``ControlEndpoint``, which USB/IP devices use as well, so that
 /// gadgets and USB/IP devices behave alike.
 ///
 /// The kernel queues only a few events and drops those that newer events make obsolete: a single `enable` can stand for

@@ -17,8 +17,8 @@ import Glibc
 /// empty packet is sent, so that the host receives each `send` as one transfer.
 ///
 /// USB does not notify a device when a host program ends. Probes are therefore queued again after the host has read
-/// nothing for ``silence``. If the host then reads no probe for the same time, it is considered gone, unless the bus is
-/// suspended.
+/// nothing for ``silence``. If the host still reads no probe for another ``silence``, the host is considered gone,
+/// unless the bus is suspended.
 ///
 /// A new generation starts each time the host selects the configuration or the alternate setting. Bytes from an earlier
 /// generation are neither delivered nor sent.
@@ -38,7 +38,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued. The host then has the same time to read a probe.
+  /// How long the host may read nothing before probes are queued, and then how long it may take to read a probe.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -49,20 +49,21 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes from the host that the accessory has not accepted yet. There are never more than one round of reads returns.
+  /// Bytes from the host that the accessory has not accepted yet. At most the result of one round of reads accumulates
+  /// here.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
   /// Bytes that were taken from the channel but did not fit into the current write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The number of empty packets to write before anything else. Each of them is a probe or marks the end of a transfer
-  /// that consists of full packets.
+  /// The number of empty packets to write before anything else. Each empty packet is a probe or marks the end of a
+  /// transfer that consists of full packets.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
   private var quiet: LoopTimer?
   private var hasRead = false
-  /// Whether the bus is suspended. A host reads nothing while the bus is suspended.
+  /// Whether the bus is suspended, in which case the host reads nothing.
   var isAsleep = false
 
   init(
@@ -99,7 +100,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host assumes that bytes were delivered even if the accessory has not read them. If such bytes are lost, the
+    // The host assumes that bytes were delivered even if the accessory has not read them. If unread bytes are lost, the
     // channel must not appear to end in an orderly way.
     let unread = arrived.count
     state = .off
@@ -226,7 +227,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Always returns 0, because the bytes must stay in the pipe's memory until the kernel has written them.
+  /// Always returns 0 because the bytes must stay in the pipe's memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {

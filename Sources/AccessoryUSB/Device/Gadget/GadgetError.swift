@@ -5,7 +5,7 @@ import Glibc
 package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can act as a USB device.
   case noControllers
-  /// The controller does not exist. `existing` lists the controllers that do.
+  /// The controller does not exist. `existing` lists the controllers that exist.
   case noController(String, existing: [String])
   /// No controller was specified, and the machine has several.
   case severalControllers([String])

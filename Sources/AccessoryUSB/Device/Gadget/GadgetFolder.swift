@@ -16,7 +16,7 @@ struct GadgetFolder {
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Creates the gadget. Returns the names of the configfs files that this kernel is too old to provide. If an error
-  /// occurs, removes everything it has created.
+  /// occurs, removes everything that has been created.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module. It reports ENOENT if it cannot find the module.
+      // The kernel tries to load the module, and reports ENOENT if it cannot find it.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -59,7 +59,7 @@ struct GadgetFolder {
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
   func unbind() {
-    // The kernel reports an error if the gadget is not bound. This error can be ignored.
+    // If the gadget is not bound, the kernel reports an error, which can be ignored.
     _ = folder.write("", to: "UDC")
   }
 
@@ -122,7 +122,8 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// Shortens a string to fit, without splitting a character. Also removes line breaks, which would end the string.
+  /// Shortens a string to fit, without splitting a character. Line breaks are removed because they would end the
+  /// string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The folders in which the kernel lists gadgets and USB device controllers. Tests substitute folders of their own.
+/// The folders in which the kernel lists gadgets and USB device controllers. Tests use folders of their own.
 package struct GadgetSystem: Sendable {
   package var configfs = "/sys/kernel/config"
   /// A folder with an entry for each USB device controller.
@@ -58,7 +58,7 @@ package struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that owns a gadget. The gadget's name contains the owner, so that stale gadgets can be recognized.
+/// The process that owns a gadget. The owner is part of the gadget's name, so that stale gadgets can be recognized.
 package struct GadgetOwner: Equatable, Sendable {
   package var pid: Int32
   /// The start time of the process, which distinguishes it from later processes with the same ID.
@@ -72,7 +72,7 @@ package struct GadgetOwner: Equatable, Sendable {
   /// Returns the name for this owner's gadget with the given number, such as "easim-4711-123456-1".
   func gadget(_ number: Int) -> String { "easim-\(pid)-\(startTime)-\(number)" }
 
-  /// Reads the owner from a gadget's name. Returns nil if the gadget is not easim's.
+  /// Reads the owner from a gadget's name. Returns nil if the gadget was not created by easim.
   init?(gadget name: String) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0] == "easim", let pid = Int32(parts[1]), pid > 0, let time = UInt64(parts[2]),
@@ -84,7 +84,7 @@ package struct GadgetOwner: Equatable, Sendable {
 
 extension GadgetSystem {
   /// Removes gadgets left behind by easim processes that have ended, and returns the names of those gadgets. Does not
-  /// touch gadgets of other programs or of running processes.
+  /// touch gadgets that belong to other programs or to running processes.
   ///
   /// - Parameter isRunning: returns whether a process is still running.
   package func sweep(isRunning: (GadgetOwner) -> Bool) -> [String] {
@@ -109,7 +109,7 @@ struct SystemFolder: Equatable {
 
   var exists: Bool { access(path, F_OK) == 0 }
 
-  /// The sorted names in the folder. The list is empty if the folder does not exist.
+  /// The sorted names in the folder, or an empty list if the folder does not exist.
   var names: [String] { Folder.names(in: path) ?? [] }
 
   /// Returns the contents of a file without the final line break, or nil if the file is longer than `limit` bytes.
@@ -124,7 +124,7 @@ struct SystemFolder: Equatable {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }
     defer { close(file) }
-    // The line break is needed because the kernel ignores an empty write. The kernel removes the line break.
+    // The line break, which the kernel removes, is needed because the kernel ignores an empty write.
     let line = text + "\n"
     return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
   }

@@ -6,12 +6,14 @@ import Glibc
 /// read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
 /// Even if a transfer is cancelled, its memory must not be used until the kernel has reported that the transfer is
-/// complete. Destroying the AIO context waits for all pending transfers, so the memory is freed only after that.
+/// complete. Destroying the AIO context waits for all pending transfers, so their memory is freed only after the
+/// context has been destroyed.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
   /// Each read covers only one packet, so the bus stays busy only if many reads are pending.
   static let mostReads = 64
   static let mostWrites = 8
-  /// The maximum number of bytes per write. The kernel copies each write into a single block of memory.
+  /// The maximum number of bytes per write. A limit is needed because the kernel copies each write into a single block
+  /// of memory.
   static let writeSize = 16 * 1024
   private static let readSize = 1024
 
@@ -158,8 +160,8 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 /// Performs the bulk transfers of a gadget. ``KernelTransfers`` uses kernel AIO, and tests use an implementation of
 /// their own.
 ///
-/// Each transfer has a tag. It completes exactly once and in a later turn, even if it is cancelled. The transfers in
-/// each direction complete in the order in which they were started.
+/// Each transfer has a tag and completes exactly once, in a later turn, even if it is cancelled. The transfers in each
+/// direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
   var handler: (any TransferHandler)? { get set }
 
@@ -182,8 +184,8 @@ protocol TransferHandler: AnyObject {
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint, or the transfer was cancelled. Neither case is a failure.
+  /// The host is not using the endpoint, or the transfer was cancelled. This is not an error.
   case away
-  /// Another problem occurred. The value is the kernel's error number.
+  /// Another problem occurred. The associated value is the kernel's error number.
   case failed(Int32)
 }

@@ -1,9 +1,9 @@
 /// One pair of an imported device's bulk endpoints. Connects the host's pending transfers to the accessory's channel.
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair gets a channel when the host
-/// selects alternate setting 1. It loses the channel when the host selects another setting or the accessory closes the
-/// channel. After the accessory closes the channel, the pair stays halted until the host next selects a setting,
-/// because a halt is the only way for a USB device to end a session.
+/// selects alternate setting 1. The pair loses the channel when the host selects another setting or the accessory
+/// closes the channel. After the accessory closes the channel, the pair stays halted until the host next selects a
+/// setting, because a halt is the only way for a USB device to end a session.
 final class USBIPEndpoints {
   let interface: UInt8
   /// The protocol of a native transport's pair, or nil for the iAP2 pair.
@@ -61,7 +61,7 @@ final class USBIPEndpoints {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether bytes from the host can be delivered immediately. This is the case if the accessory is accepting bytes and
+  /// Whether bytes from the host can be delivered immediately, which requires that the accessory is accepting bytes and
   /// no earlier bytes are waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
@@ -74,7 +74,7 @@ final class USBIPEndpoints {
     heldBytes += data.count
   }
 
-  /// Cancels a pending transfer. Returns true if there was one.
+  /// Cancels a pending transfer. Returns true if the transfer was pending.
   func unlink(_ sequence: UInt32) -> Bool {
     if let index = readers.firstIndex(where: { $0.sequence == sequence }) {
       readers.remove(at: index)
@@ -90,8 +90,8 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the host's next read that can be answered, with the accessory's bytes for it. The bytes are nil if the
-  /// endpoint is halted.
+  /// Returns the host's next read that can be answered, with the bytes to return, which are nil if the endpoint is
+  /// halted.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -100,7 +100,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the host's next write that can be answered, with the bytes written. The bytes are nil if the endpoint is
+  /// Returns the host's next write that can be answered, with the bytes it wrote, which are nil if the endpoint is
   /// halted.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }

@@ -82,7 +82,7 @@ struct USBIPListedDevice {
   }
 }
 
-/// A protocol error made by a USB/IP client. The server then closes the connection.
+/// A protocol error by a USB/IP client, after which the server closes the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -124,8 +124,7 @@ enum USBIPDebt: CaseIterable {
   case request
   /// The client has requested a list or an unavailable device but is not reading the answer.
   case answer
-  /// The client has imported a device but has not sent a transfer. The first thing every kernel does is to read the
-  /// descriptors.
+  /// The client has imported a device but has not sent a transfer. Every kernel begins by reading the descriptors.
   case firstTransfer
   case restOfTransfer
   case transferAnswers

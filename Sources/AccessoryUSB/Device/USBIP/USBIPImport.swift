@@ -15,8 +15,8 @@ import AccessoryCore
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers. No host needs that many.
   private static let mostPending = 1024
-  /// The maximum number of bytes, across all endpoints, that the accessory may leave unread. It equals Linux's limit on
-  /// the pending transfers of all programs. A transfer that exceeds the limit is answered with ENOMEM.
+  /// The maximum number of bytes, across all endpoints, that the accessory may leave unread. This limit equals Linux's
+  /// limit on the pending transfers of all programs. A transfer that exceeds the limit is answered with ENOMEM.
   static let mostHeld = 16 << 20
   /// When this many bytes of answers are unsent, the server stops sending accessory bytes to the host.
   private static let fullOutbox = 256 * 1024
@@ -59,7 +59,7 @@ final class USBIPImport: BulkCarrier {
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
-  ///   - onEvent: called with each new cable. The cable's channel has not been started.
+  ///   - onEvent: called with each new cable, before the cable's channel is started.
   ///   - over: called once, when the server closes the connection, with the client's protocol error, if any.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,

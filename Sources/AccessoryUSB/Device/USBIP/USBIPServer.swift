@@ -116,7 +116,7 @@ private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// The request was answered. These bytes of the answer have not been sent yet.
+    /// The request was answered, but these bytes of the answer have not been sent yet.
     case leaving(rest: [UInt8])
     case over
   }
@@ -249,7 +249,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Closes the connection once the answer has been sent, or when the client has not read it in time.
+  /// Closes the connection once the answer has been sent, or once the client has failed to read it in time.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
