@@ -13,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The Bluetooth hosts, by loop. All finders on a loop share one host, because BlueZ does not let two D-Bus clients
-  /// offer the same service.
+  /// The Bluetooth host of each loop. All finders on a loop share one host, because BlueZ does not let two D-Bus
+  /// clients offer the same service.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -41,7 +41,7 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // The error is reported rather than thrown. That way, a command that waits for an accessory also waits until the
+      // The error is reported rather than thrown, so that a command that waits for an accessory also waits until the
       // problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }

@@ -129,9 +129,9 @@ public final class Device {
   }
 
   /// Sends a control message to all identified accessories, or only to those with the given serial number. If this
-  /// message is sent by one of the device's rules, changes the rule's parameters instead. Subscribed accessories then
-  /// receive the message now, and others receive it when they request it. Returns the number of accessories to which
-  /// the message was sent immediately.
+  /// message is sent by one of the device's rules, changes the rule's parameters instead. Subscribed accessories
+  /// receive the message immediately, and others receive it when they request it. Returns the number of accessories to
+  /// which the message was sent immediately.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }

@@ -119,7 +119,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes the packets that follow a packet that never arrived, in order.
+  /// Processes, in order, the packets that follow a missing packet.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0

@@ -106,7 +106,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     /// The accessory did not connect, or connected without its protocols.
     case notConnected(within: Duration)
 
-    /// Whether the difference is that an expected event did not happen.
+    /// Whether an expected event is missing.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true

@@ -202,7 +202,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When the session ended. A session that was never closed is considered ended after its last byte.
+  /// When the session ended. A session that was never closed is considered to have ended after its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

@@ -196,7 +196,7 @@ struct ReplayedSession {
     return since + plans[next].delay
   }
 
-  /// Returns the action that is due, if any, and considers it performed.
+  /// Returns the action that is due, if any, and marks it as performed.
   mutating func due(at now: Instant) -> Action? {
     guard let deadline, deadline <= now else { return nil }
     next += 1

@@ -91,9 +91,9 @@ final class OfferedService {
   }
 }
 
-/// An object in this process that BlueZ calls. It is exported and registered each time BlueZ starts, and unregistered
-/// when it is released. Calls from other programs are refused because those programs could pass in connections that are
-/// not Bluetooth connections.
+/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
+/// unregistered when it is released. Calls from other programs are refused because those programs could pass in
+/// connections that are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String

@@ -136,8 +136,8 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// Returns the native channel that an interface carries, if any. The name of such an interface consists of the
-  /// cable's name and the protocol's name.
+  /// Returns the native channel that an interface carries, if any. The name of an interface for a native channel
+  /// consists of the cable's name and the protocol's name.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"

@@ -32,9 +32,9 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// For each mark that denotes a sender in the capture, the side it stands for, if messages have revealed this.
+    /// The side that each sender's mark in the capture represents, if known from messages.
     var marks: [String: Recording.End] = [:]
-    /// For each open session's identifier, the session's index among the attachment's sessions.
+    /// Maps the identifier of each open session to its index among the attachment's sessions.
     var open: [UInt16: Int] = [:]
   }
 

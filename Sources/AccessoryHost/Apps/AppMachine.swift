@@ -174,8 +174,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Session events come first, so that the app reads the bytes that arrived before a disconnect before it learns of
-      // the disconnect.
+      // Session events come first, so that the app reads all bytes that arrived before a disconnect and only then
+      // learns of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }

@@ -5,8 +5,8 @@ import IAP2
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so the position of the first difference is known. If the bytes come
-/// from a `UniqueStream`, everything after the first difference is collected until no more bytes arrive. This
-/// shows what kind of mistake occurred, which is reported as well.
+/// from a `UniqueStream`, the exchange then collects everything until no more bytes arrive, and also reports the kind
+/// of mistake.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {

@@ -3,9 +3,9 @@ import AccessoryWorlds
 
 /// Shrinks a failing world for as long as it still breaks the same rule.
 ///
-/// The shrinker edits the plan's scenario file. It removes parts and keys and reduces times and sizes. It keeps each
-/// change after which the rule is still broken, and it stops when no change helps. Every candidate is read in the same
-/// way as any other file, so the result is always a valid scenario. Shrinking the same plan always gives the same
+/// The shrinker edits the plan's scenario file by removing parts and keys and by reducing times and sizes. A change is
+/// kept if the rule is still broken afterwards, and shrinking ends when no change helps. Every candidate is read in the
+/// same way as any other file, so the result is always a valid scenario. Shrinking the same plan always gives the same
 /// result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing the plan.

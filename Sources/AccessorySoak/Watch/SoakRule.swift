@@ -29,7 +29,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let packets = SoakRule("packets")
   /// An unplugged accessory can always be plugged in.
   public static let plugging = SoakRule("plugging")
-  /// Every world finishes its work in a limited time.
+  /// Every world finishes its work within a limited time.
   public static let end = SoakRule("end")
   /// No object stays in memory when it is no longer needed.
   public static let leak = SoakRule("leak")

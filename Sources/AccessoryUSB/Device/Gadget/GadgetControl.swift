@@ -43,7 +43,7 @@ enum FunctionFSEvent: Equatable {
 /// a `disable` and an `enable`, and an `unbind` replaces all earlier events. This type therefore accepts every event in
 /// every state.
 struct GadgetControl {
-  /// How to answer a setup packet through the file of endpoint 0.
+  /// How to answer a setup packet through endpoint 0's file.
   enum Reply: Equatable {
     /// Write the bytes as the data stage.
     case data([UInt8])

@@ -184,7 +184,7 @@ protocol TransferHandler: AnyObject {
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint, or the transfer was cancelled. This is not an error.
+  /// The host is not using the endpoint or the transfer was cancelled, neither of which is an error.
   case away
   /// Another problem occurred. The associated value is the kernel's error number.
   case failed(Int32)
