@@ -43,8 +43,8 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message or, if rules send this message, changes their parameters for it. Returns true if the message was
-  /// sent immediately.
+  /// Sends a message. If the device's rules already send it, changes the rules' parameters instead. Returns true if the
+  /// message was sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -130,7 +130,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// Merges in the exchanges from a second recording of the same actions.
+  /// Merges the exchanges from a second recording of the same actions into these.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(

@@ -82,7 +82,7 @@ struct ServiceSearch {
   }
 
   /// Returns the RFCOMM channel found in a list of records. Each record is a list of attribute numbers and values. The
-  /// value for the protocols is a list of lists: `[[L2CAP], [RFCOMM, channel]]`.
+  /// protocols are given as a list of lists: `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {

@@ -82,7 +82,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// Adds the result of a scenario.
   public mutating func add(_ run: Run) { runs.append(run) }
 
-  /// Merges in other shards of the same run.
+  /// Merges other shards of the same run into this report.
   public mutating func add(_ other: ScenarioReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if options != other.options {

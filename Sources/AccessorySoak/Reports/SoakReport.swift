@@ -137,7 +137,7 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Sums
 
-  /// Merges in the report of other shards of the same run.
+  /// Merges the report of other shards of the same run into this one.
   public mutating func add(_ other: SoakReport) throws(ReportSumError) {
     let differences = [
       ("program", program, other.program), ("profile", profile ?? "none", other.profile ?? "none"),

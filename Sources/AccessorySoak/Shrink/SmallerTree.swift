@@ -112,8 +112,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Durations shorter than this one: half of it, as well as this duration rounded down to one digit, and rounded down
-  /// to milliseconds.
+  /// Shorter durations to try: half of this one, and this one rounded down to one digit or to milliseconds.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

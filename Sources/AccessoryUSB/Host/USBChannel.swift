@@ -59,8 +59,8 @@ final class USBChannel: Channel {
   /// Called once, after libusb has returned its last pointer to this channel and the handler has been released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Exclusivity checking is off for the following properties. A channel belongs to one loop. While it changes these
-  // properties, it calls only libusb, which does not call back when a transfer is submitted.
+  // Exclusivity checking is off for the following properties. A channel belongs to one loop. While a channel changes
+  // these properties, it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()

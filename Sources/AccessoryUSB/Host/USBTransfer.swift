@@ -19,7 +19,7 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned. This is nil once the result is no longer needed.
+  /// Called when the transfer has returned, or nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
   // Exclusivity checking is off because a transfer has one owner and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
@@ -107,7 +107,7 @@ final class USBTransfer {
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes transfers over from a loop. The loop must release its references to them.
+  /// Takes transfers over from a loop. The loop must release its references to the transfers.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }

@@ -137,7 +137,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The next list will show if the device has disappeared since it was listed or if another client has imported it.
+    // The next list will show whether the device has disappeared since it was listed or has been imported by another
+    // client.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -101,7 +101,7 @@ struct GadgetLayout: Equatable {
     self.steps = steps
   }
 
-  /// Creates the layout for an accessory, whose only function is the FunctionFS `instance`.
+  /// Creates the layout for an accessory whose only function is the FunctionFS `instance`.
   init(_ shape: USBAccessoryShape, instance: String) {
     let strings = "strings/0x409"
     let configuration = "configs/c.1"
