@@ -3,7 +3,6 @@ import AccessoryCore
 import AccessoryUSB
 import LinuxIO
 
-/// Real accessories on USB.
 struct USBMedium: Medium {
   let kinds = [Address.Kind.usb]
   let noticesPulledCables = true
@@ -85,7 +84,6 @@ private final class USBFinder: AccessoryFinder {
 extension USBOpening: Connecting {}
 
 extension FoundAccessory {
-  /// Describes an accessory that was found on USB.
   fileprivate init(_ device: USBAccessory) {
     self.init(key: device.path, identity: device.port, address: device.address)
     name = device.title

@@ -2,7 +2,6 @@ import AccessoryFormats
 
 /// The strings in one or more JSON values, with their positions in a file and their meanings.
 struct JSONText {
-  /// The meaning of a string.
   enum Use: Equatable {
     /// Text that may contain secrets.
     case text
@@ -24,7 +23,6 @@ struct JSONText {
   }
 
   private(set) var pieces: [Piece] = []
-  /// The positions of all strings.
   private var places: [Range<Int>] = []
 
   init(_ bytes: ArraySlice<UInt8>) throws(RedactionRefusal) {
@@ -76,7 +74,6 @@ struct JSONText {
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }
 
-  /// Determines the meaning of each string in an object.
   private mutating func mark(_ members: [String: Value]) {
     func text(_ key: String) -> String? {
       guard case .text(let index)? = members[key] else { return nil }

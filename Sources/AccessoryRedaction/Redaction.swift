@@ -205,7 +205,6 @@ struct RawDocument: RedactedDocument {
   let namesSecrets = true
   private var stream = WireStream()
 
-  /// Creates an empty document.
   init() {}
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {

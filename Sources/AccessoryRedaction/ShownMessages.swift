@@ -72,7 +72,6 @@ struct ShownMessages {
 
   private mutating func skipBlanks() { while place < text.count, text[place] == UInt8(ascii: " ") { place += 1 } }
 
-  /// Reads as far as the next blank.
   private mutating func readWord() -> String { read { $0 == UInt8(ascii: " ") } }
 
   private mutating func read(until isEnd: (UInt8) -> Bool) -> String {

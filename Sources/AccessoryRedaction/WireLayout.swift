@@ -196,7 +196,6 @@ struct WireLayout {
 }
 
 extension [Range<Int>] {
-  /// Returns the ranges that contain the first `count` bytes.
   fileprivate func first(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []
@@ -207,7 +206,6 @@ extension [Range<Int>] {
     return found
   }
 
-  /// Returns the ranges that contain all but the first `count` bytes.
   fileprivate func dropped(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []

@@ -47,7 +47,6 @@ struct WireStream {
     }
   }
 
-  /// Replaces the secrets and corrects the checksums.
   mutating func rewrite(_ names: inout SecretNames) {
     for value in layout.values {
       if let name = names.name(of: text(value)) { scatter(name, value.ranges) }

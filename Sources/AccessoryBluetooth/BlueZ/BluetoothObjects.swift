@@ -173,7 +173,6 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  /// Removes all adapters and devices once BlueZ has disappeared.
   mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {

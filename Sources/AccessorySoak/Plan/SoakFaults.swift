@@ -143,7 +143,6 @@ enum SoakFaults {
   }
 }
 
-/// Random quirks of accessories and devices.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []
