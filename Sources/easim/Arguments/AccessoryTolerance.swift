@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The options that make a device tolerate mistakes of an accessory: `--auth`, `--identification`, `--order` and
+/// The options that make a device tolerate an accessory's mistakes: `--auth`, `--identification`, `--order` and
 /// `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
   enum IdentificationRules: String, CaseIterable, Sendable {
@@ -14,11 +14,11 @@ struct AccessoryTolerance: Sendable {
 
   var authentication = AuthenticationMode.verify
   var identification = IdentificationRules.lenient
-  /// The order, or nil to use the order of the device profile.
+  /// The order given by the option, or nil to use the order from the device profile.
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
-  /// Applies these options to the settings of a device, given the time limit of the whole command.
+  /// Applies these options to a device's settings. The limit is the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict

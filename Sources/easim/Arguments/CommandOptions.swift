@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// Describes the options of a command. An option consists of the property that it sets, the format of its value, and
-/// one line of help. The property's initial value is the default.
+/// Describes the options of a command. An option has a property that it sets, a format for its value, and one line of
+/// help. The property's initial value is the default.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {
@@ -17,8 +17,8 @@ import AccessoryFormats
 /// }
 /// ```
 ///
-/// The parser, the help text and completion use this description. ``rules`` contains rules about combinations of
-/// options.
+/// The parser, the help text and completion all use this description. ``rules`` restricts which options can be
+/// combined.
 protocol CommandOptions: Sendable {
   init()
   var shared: SharedOptions { get set }
@@ -69,7 +69,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates an option that may be repeated, with the values in an array.
+  /// Creates an option that can be given several times; its values are stored in an array.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String
@@ -80,8 +80,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// Creates an option whose value `read` parses. An `OptionError` is about the value, and any other error is about the
-  /// whole command line.
+  /// Creates an option whose value `read` parses. If `read` throws an `OptionError`, the error is reported for this
+  /// option's value; any other error is reported for the whole command line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -133,8 +133,8 @@ struct Operand<Root: CommandOptions>: Sendable {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Creates operands that `read` parses. An `OptionError` is about the word, and any other error is about the whole
-  /// command line.
+  /// Creates operands that `read` parses. If `read` throws an `OptionError`, the error is reported for the word; any
+  /// other error is reported for the whole command line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -145,7 +145,7 @@ struct Operand<Root: CommandOptions>: Sendable {
 }
 
 enum OptionRule: Sendable {
-  /// The user may give at most one of these options, for the given reason.
+  /// The user may give at most one of these options. The reason appears in the error message.
   case exclusive([String], because: String? = nil)
   case needs(String, String)
 
@@ -156,7 +156,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns a description of what is wrong with a command line, or nil if it is valid.
+  /// Returns an error message for the command line, or nil if it is valid.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -170,7 +170,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The accepted words, or an empty array if other words are accepted, too.
+  /// The accepted words, or an empty array if any other word is accepted as well.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

@@ -1,7 +1,7 @@
 /// An entry in the table of easim's commands, which the parser, `--help` and completion use.
 ///
-/// Options and details are computed only when needed. Computing them for all commands would take longer than most
-/// commands run, because some options list the names of profiles, faults and control methods.
+/// Options and details are created only when they are needed. Creating them for all commands would take longer than
+/// most commands take to run, because some options list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   let name: String
   let summary: String
@@ -40,10 +40,10 @@ struct OptionSpec: Sendable {
   var value: String?
   var summary: String
   var standard: String?
-  /// The values that completion offers; empty if the option accepts other values, too.
+  /// The values that completion offers. Empty if the option also accepts other values.
   var choices: [String] = []
   var isRepeatable = false
-  /// The heading above the option in help, or nil for the heading of the previous option.
+  /// The heading above the option in help, or nil to use the previous option's heading.
   var group: String?
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
@@ -53,6 +53,6 @@ struct OperandSpec: Sendable {
   /// The placeholder in the usage line, such as "PROFILE…" or "[ADDR]".
   let placeholder: String
   let count: ClosedRange<Int>
-  /// The words that the operand accepts; empty if it accepts any word.
+  /// The words that the operand accepts. Empty if it accepts any word.
   var choices: [String] = []
 }

@@ -61,7 +61,7 @@ enum ManualPage {
     return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
-  /// Joins the lines of each paragraph, but keeps text that is indented or in columns.
+  /// Joins the lines of each paragraph, but leaves text that is indented or in columns unchanged.
   private static func paragraphs(_ text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.split(separator: "").map { paragraph in
@@ -79,7 +79,7 @@ enum ManualPage {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Escapes text so that roff shows quotes unchanged, and shows dashes in a form that can be copied.
+  /// Escapes text so that roff leaves quotes unchanged and prints dashes that can be copied and pasted.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

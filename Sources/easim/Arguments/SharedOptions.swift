@@ -11,7 +11,7 @@ struct SharedOptions: Sendable {
   var timeout = Duration.seconds(10)
   /// The path of `--transcript`; `-` means stderr.
   var transcript: String?
-  /// How many bytes of each payload the transcript shows, as given by `--bytes`.
+  /// How many bytes of each payload the transcript shows, as set by `--bytes`.
   var transcriptBytes: Int?
   /// The path of `--capture`; `-` means stdout.
   var capture: String?
@@ -193,7 +193,7 @@ extension Option {
     ).standard(nil)
   }
 
-  /// The option for how long a command watches for unexpected extra bytes.
+  /// The option that sets how long a command watches for unexpected extra bytes.
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
@@ -256,7 +256,7 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// Creates an error about the value of an option, which shows the value and the columns of its mistakes.
+  /// Creates an error for an option's value. The error shows the value and the columns of its mistakes.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

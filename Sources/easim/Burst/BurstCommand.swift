@@ -214,7 +214,7 @@ struct BurstOptions: CommandOptions {
     set { plan.extent = newValue.map { .time($0) } ?? plan.extent }
   }
 
-  /// Combines options that depend on each other, and reads files.
+  /// Combines options that depend on each other, and reads the files they name.
   func wholePlan() throws -> BurstPlan {
     var plan = plan
     if pattern == .eademo { plan.payload = .eademo(size: plan.payload.size) }

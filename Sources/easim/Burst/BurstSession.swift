@@ -6,7 +6,7 @@ import AccessoryRuns
 import AccessorySessions
 import LinuxIO
 
-/// A run of `easim burst`, with a device for each address, a load test across all devices, and a progress display.
+/// A run of `easim burst`. It has a device for each address, a load test across all devices, and a progress display.
 final class BurstSession {
   private let plan: BurstPlan
   private let output: RunOutput<BurstReport>
@@ -34,7 +34,7 @@ final class BurstSession {
     runner = BurstRunner(plan, on: runtime.loop, report: show)
     let cables = CableOptions(shared, on: runtime.loop, report: show)
     for address in addresses {
-      // Separate random numbers for each device give devices different connection IDs.
+      // Each device has its own random number generator, so that devices get different connection IDs.
       _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
@@ -49,7 +49,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects, because the report covers all other events. With `--json`, prints every event.
+  /// Prints connects and disconnects. The report covers all other events. With `--json`, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -63,7 +63,7 @@ final class BurstSession {
 
   func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
     guard case .tcp(let host, let port) = address else { return }
-    // Metrics require no token, because Prometheus runs as a different user.
+    // Reading metrics requires no token, because Prometheus usually runs as a different user.
     var options = TransportOptions()
     (options.allowsRemote, options.allowsOtherUsers) = (shared.allowsRemote, true)
     let door = try HTTPDoor(
@@ -73,7 +73,7 @@ final class BurstSession {
     console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
-  /// Makes the bursts begin at `time`, or later if not all sessions are open by then.
+  /// Starts the bursts at `time`, or later if some sessions are not open by then.
   func begin(at time: StartTime) throws {
     let clock = MachineClock(runtime.loop.now)
     let planned = time.microseconds(now: clock.microseconds)
@@ -149,7 +149,7 @@ final class BurstSession {
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     var report = report
     output.compare(&report)
-    // A run that reached no accessory must not overwrite the last good report.
+    // A run that reached no accessory must not overwrite the report of an earlier run.
     if report.begun > 0 { output.write(report) }
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
@@ -174,7 +174,7 @@ final class BurstSession {
     return missing?.text ?? report.ending
   }
 
-  /// The exit code and message if an accessory was never ready, or nil if the run ended for another reason.
+  /// The exit code and message if an accessory never became ready, or nil if the run ended for another reason.
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }

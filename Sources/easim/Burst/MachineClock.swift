@@ -3,12 +3,12 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// A simultaneous reading of this machine's clock, its estimated error, and the loop's clock.
+/// This machine's clock, its estimated error and the loop's clock, all read at the same moment.
 struct MachineClock {
   private let instant: Instant
   /// The time in microseconds since 1970.
   let microseconds: Int
-  /// The maximum error in microseconds that the kernel reports, or nil if the clock is not synchronized.
+  /// The maximum clock error in microseconds, as reported by the kernel, or nil if the clock is not synchronized.
   let error: Int?
 
   init(_ instant: Instant) {
@@ -46,7 +46,7 @@ extension BurstReport.Making {
     return made
   }
 
-  /// Returns a field of `utsname`, which ends at a zero byte, as text.
+  /// Converts a field of `utsname`, which ends with a zero byte, to a string.
   private static func text<Field>(_ field: inout Field) -> String {
     withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }

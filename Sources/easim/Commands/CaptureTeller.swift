@@ -4,7 +4,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// Prints a capture, packet by packet as it is read, or prints a summary of its links and sessions.
+/// Prints each packet of a capture as it is read, or a summary of the capture's links and sessions.
 final class CaptureTeller {
   struct Wish {
     var isVerbose = false
@@ -16,8 +16,7 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The number of buffered bytes at which lines are printed. Buffered lines are also printed before more input is
-  /// read.
+  /// Lines are printed when this many bytes are buffered. They are also printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -140,7 +139,7 @@ final class CaptureTeller {
     if console.isJSON {
       console.out(["v": 1, "event": "result", "passed": passed, "text": summary.text + found])
     } else if !console.hasNoReader {
-      // If the process that reads stdout has exited, decoding stopped early.
+      // If the process that was reading stdout has exited, decoding stopped early.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")
@@ -151,7 +150,7 @@ final class CaptureTeller {
 
 /// A folder with two files for each session in a capture, one for each direction.
 private final class SessionFiles {
-  /// The maximum number of files, so that a capture cannot use up all file descriptors.
+  /// The maximum number of files. It ensures that a capture cannot use up all file descriptors.
   private static let mostFiles = 512
 
   private let folder: String

@@ -22,7 +22,7 @@ extension CommandSpec {
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// The output: the script for a shell, or the list of commands for packages.
+  /// The output: a completion script for one shell, or the list of commands for packages.
   enum Subject: String, CaseIterable { case bash, zsh, fish, commands }
 
   var subject = Subject.bash

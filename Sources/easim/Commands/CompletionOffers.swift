@@ -1,15 +1,15 @@
 import AccessoryCables
 import AccessoryCore
 
-/// The words and files that the user can type at the cursor. The scripts for bash, zsh and fish call the hidden command
-/// `easim completion offer`, so that every shell offers exactly the words that the parser accepts.
+/// The words and files that could complete the word at the cursor. The scripts for bash, zsh and fish all call the
+/// hidden command `easim completion offer`, so every shell offers exactly the words that the parser accepts.
 struct CompletionOffers {
   private(set) var words: [(name: String, summary: String)] = []
-  /// The suffix of the file names to offer, or nil to offer no files.
+  /// The file name suffix that offered files must have, or nil to offer no files.
   private(set) var files: String?
 
   /// - Parameters:
-  ///   - typed: the words after `easim` and before the cursor's word.
+  ///   - typed: the words between `easim` and the word at the cursor.
   ///   - word: the beginning of the word at the cursor.
   init(after typed: [String], at word: String) {
     guard let name = typed.first else {
@@ -28,12 +28,13 @@ struct CompletionOffers {
     } else if let operand = command.operands.dropFirst(typed.count > 1 ? 1 : 0).first ?? command.operands.first {
       offer(operand.placeholder, operand.choices)
     }
-    // The parser would mistake such a name for an option.
+    // The parser would mistake a file name like this for an option.
     if !isPlain { words.removeAll { $0.name.hasPrefix("-") } }
   }
 
-  /// Derives suggestions from the value's placeholder in help: `FILE` is a file, `PROFILE` the name of a profile,
-  /// `ADDR` an address, `COMMAND` a command. Lower-case words separated by bars are suggestions themselves.
+  /// Derives suggestions from the placeholder that help shows for the value: `FILE` stands for a file, `PROFILE` for
+  /// the name of a profile, `ADDR` for an address, and `COMMAND` for a command. A placeholder made of lower-case words
+  /// separated by bars lists the suggestions.
   private mutating func offer(_ placeholder: String, _ choices: [String]) {
     let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
     var names = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
@@ -52,8 +53,8 @@ struct CompletionOffers {
     words = names.map { ($0, "") }
   }
 
-  /// Prints whether to offer files, followed by the words, each with a tab and its summary. Each part ends with a zero
-  /// byte, because a name may contain a newline.
+  /// Prints whether to offer files, and then each word followed by a tab and the word's summary. Each part ends with a
+  /// zero byte, because a name may contain a newline.
   func tell(_ console: Console) {
     let head = files.map { "files\($0)" } ?? "words"
     for entry in [head] + words.map({ "\($0.name)\t\($0.summary)" }) { console.out(entry, ending: "\0") }

@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // Saves the accessory before unplugging it, even if it has not offered a protocol.
+    // Saves the accessory before unplugging it, even if it has offered no protocols.
     seen = onlooker.seen
   }
   if let seen {
@@ -95,7 +95,7 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// Formats the accessory as a line of JSON: a `connect` event with every known property.
+  /// Formats the accessory as a line of JSON: a `connect` event with all known properties.
   fileprivate func listing(at time: Instant) -> String {
     let accessory: JSONObject = [
       "name": name, "serial": serialNumber, "protocols": protocols, "connectionID": connectionID,

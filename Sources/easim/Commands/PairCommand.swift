@@ -152,11 +152,11 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// Answers BlueZ's questions during pairing, from the options or by asking on the terminal.
+/// Answers BlueZ's questions during pairing, either from the options or by asking the user on the terminal.
 private final class PairingAnswers {
-  /// BlueZ's name for the input and output that this end supports, such as `KeyboardDisplay`.
+  /// BlueZ's name for the input and output available on this machine, such as `KeyboardDisplay`.
   let capability: String
-  /// The question that had no answer, and the option that would answer it.
+  /// The question that could not be answered, and the option that would have answered it.
   private(set) var unanswered: String?
 
   private let options: PairOptions
@@ -226,8 +226,8 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Returns true if the change is worth printing. A new signal strength is not worth printing, because the signal
-  /// strength changes constantly.
+  /// Returns true if the change is worth printing. Changes in signal strength are not worth printing, because they are
+  /// constant.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }

@@ -44,7 +44,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Remote servers need permission, because this kernel accepts every device that the server describes.
+  // Using a remote server needs permission, because this kernel accepts every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -78,8 +78,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// Creates the rules for trusting servers on this machine. By default, only servers run by root or by the user who
-  /// called sudo are trusted.
+  /// Creates the rules that decide which servers on this machine are trusted. By default, only servers run by root or
+  /// by the user who called sudo are trusted.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser

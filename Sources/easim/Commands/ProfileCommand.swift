@@ -66,7 +66,7 @@ private func list(_ console: Console) throws -> ExitCode {
   let names = Profiles.library.names
   let width = names.map(\.name.count).max() ?? 0
   for (name, isUsers) in names {
-    // Lists a user's invalid profile with its first error instead of omitting it.
+    // If a user's profile is invalid, lists it with its first error rather than omitting it.
     var summary: String
     do { summary = try Profiles.library.profile(name).summary } catch {
       summary = "cannot be used: \(error.problems[0])"
@@ -99,7 +99,7 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a file, or with `--json` a line with its name, its text, and its contents as JSON.
+  /// Prints a profile file. With `--json`, prints one line with its name, its text, and its contents as JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
@@ -170,7 +170,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// Reads a capture, or returns nil if the file is not a capture. It may be text from a log instead.
+/// Reads a capture, or returns nil if the file is not a capture. In that case, it may be a text log instead.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// The commented profile that `easim profile new NAME --behavior B` prints.
+/// Generates the commented profile that `easim profile new NAME --behavior B` prints.
 enum StarterProfile {
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """
@@ -16,7 +16,7 @@ enum StarterProfile {
         name: "\(name)",
         manufacturer: "Example Works",
         modelNumber: "EW-1",
-        // {index} gives each accessory made from this profile a different number.
+        // {index} is replaced by a number that differs for each accessory made from this profile.
         serialNumber: "EW1-{index:04}",
         firmwareRevision: "1.0",
         hardwareRevision: "1.0",
@@ -43,13 +43,13 @@ enum StarterProfile {
       """
     case .source:
       """
-        // Sends unprompted: 100 bytes, ten times a second.
+        // Sends 100 bytes ten times a second, without waiting for a request.
         // Instead of text, you can use pattern: "counting" or "random".
         behavior: { type: "source", rate: 1000, chunk: 100, text: "tick\\r\\n" },
       """
     case .exec:
       """
-        // Runs a program for each session: it reads what arrives, and its output is sent.
+        // Runs a program for each session. Its input is what arrives, and its output is sent.
         behavior: { type: "exec", command: "cat", arguments: [] },
       """
     case .script:
@@ -58,19 +58,19 @@ enum StarterProfile {
           type: "script",
           // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, { frame: … }, or "any".
           framing: { delimiter: "\\r\\n" },
-          // The first matching rule answers. Requests are written without the delimiter, answers with it.
+          // The first rule that matches gives the answer. Write requests without the delimiter, and answers with it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
             // A delayed answer.
             { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
-            // Bytes that are not text, in hex.
+            // Bytes that are not text are written in hex.
             { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
-            // A regular expression, with its groups in two answers, the second of them delayed.
+            // A regular expression. Both answers use its groups; the second answer is delayed.
             { regex: "SET (\\\\w+)=(\\\\d+)", answers: ["OK\\r\\n", { after: "1s", send: "${1} IS ${2}\\r\\n" }] },
             // A request that is never answered.
             { request: "SILENCE" },
           ],
-          // The answer to everything else; without this line there is none.
+          // The answer to all other requests; without this line, they get no answer.
           otherwise: "ERROR\\r\\n",
         },
       """

@@ -74,7 +74,7 @@ private struct TracedCapture {
 
   init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
-  /// Adds an entry. The recording machine is the device, so the bytes that it received came from the accessory.
+  /// Adds an entry. The recording was made on the device, so the bytes that it received came from the accessory.
   mutating func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

@@ -46,7 +46,7 @@ struct Examination: Equatable {
     case fails(String, remedy: String)
   }
 
-  /// The check's name in JSON, which must stay the same in all versions.
+  /// The check's name in JSON, which must never change.
   let name: String
   let purpose: String
   let finding: Finding

@@ -7,7 +7,7 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// The checks of `easim doctor`. Each check performs the actual operation and then undoes it.
+/// The checks that `easim doctor` runs. Each check performs the actual operation and then undoes it.
 enum Machine {
   static func examine() -> [Examination] {
     [
@@ -178,8 +178,8 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       return .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // A USB Bluetooth adapter without an interface needs its driver. Loading the driver does no harm without an
-      // adapter.
+      // If a USB Bluetooth adapter is plugged in but has no interface, its driver is missing. Loading the driver does
+      // no harm if no adapter is plugged in.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       return .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }
@@ -193,7 +193,7 @@ enum Machine {
 
   // MARK: USB device port
 
-  // A missing port is only a limitation, because most machines have no USB device port.
+  // A missing port only counts as a limitation, because most machines have no USB device port.
 
   private static var devicePort: Examination.Finding {
     let names = GadgetSystem().controllerNames

@@ -2,13 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its screen: tracks accessories and sessions, carries out commands, and reports events as lines, which
-/// ``EADemoScreen`` draws on a terminal and which are otherwise printed.
+/// EADemo without its user interface. It tracks accessories and sessions, carries out commands, and reports events as
+/// lines. ``EADemoScreen`` draws these lines on a terminal; without a terminal, they are printed.
 ///
-/// Any number of sessions may be open, and commands apply to the current one. While a command is `waiting`, EADemo
+/// Any number of sessions can be open, and commands apply to the current one. While a command is `waiting`, EADemo
 /// accepts only commands that end the wait. A waiting command fails at its deadline.
 ///
-/// Invariants: byte counts cover a session from its opening to its end, and the first failure determines the exit code.
+/// Invariants: byte counts cover a session from the time it opens until it ends, and the first failure determines the
+/// exit code.
 struct EADemoApp: Equatable {
   private struct Repetition: Equatable {
     let bytes: [UInt8]
@@ -20,7 +21,7 @@ struct EADemoApp: Equatable {
 
   static let mostSessions = 100
 
-  /// The place where easim looks for accessories, as named in messages.
+  /// Where easim looks for accessories, as shown in messages.
   let place: String
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
@@ -80,7 +81,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // `EADemoDriver` handles control messages, because not the app but the device sends them.
+    // `EADemoDriver` handles control messages, because the device sends them, not the app.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -173,7 +174,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// Returns a name for the session, which includes its number if more than one session has been opened.
+  /// Returns a name for the session. The name includes its number if more than one session has been opened.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
@@ -395,7 +396,7 @@ struct EADemoApp: Equatable {
 
 extension EADemoApp {
   enum Waiting: Equatable {
-    /// Waiting for a protocol, in order to open a session.
+    /// Waiting for a protocol to be offered, so that a session can be opened.
     case opening(protocolName: String?, number: Int?)
     case sending(Int)
     case pausing

@@ -8,14 +8,13 @@ import IAP2
 enum EADemoCommand: Equatable {
   case list
   case show(Int)
-  /// Opens a session, by default with the accessory's only protocol and with the only accessory that offers the
-  /// protocol.
+  /// Opens a session. By default, uses the accessory's only protocol and the only accessory that offers the protocol.
   case open(protocolName: String?, number: Int?)
   case send([UInt8])
-  /// Sends the bytes the given number of times, at the given interval.
+  /// Sends the bytes the given number of times, once per interval.
   case again(Int, every: Duration, [UInt8])
   case stop
-  /// Prints the received bytes up to this extent, or until the session is quiet if there is no extent.
+  /// Prints received bytes up to this extent, or until no more arrive if there is no extent.
   case read(ReplyRule.Extent?)
   case expect(ReplyRule)
   case save(String)
@@ -42,8 +41,8 @@ enum EADemoWait: Equatable {
 }
 
 extension EADemoCommand {
-  /// The commands with descriptions, as `help` prints them; `plain` is the command if the user types it without
-  /// arguments.
+  /// The commands and their descriptions, as `help` prints them. `plain` is the command to run if the user types only
+  /// its name.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),
@@ -79,7 +78,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // The text starts after a single blank and includes trailing blanks.
+      // The text starts after one blank, and may end with blanks.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw UsageError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
@@ -118,7 +117,7 @@ extension EADemoCommand {
 
   static func escaped(_ text: String) throws(UsageError) -> EADemoCommand { .send(try EscapedText.bytes(text)) }
 
-  /// Parses `N [every TIME]`, which applies to `bytes` or to the following command.
+  /// Parses `N [every TIME]`, followed by the command to repeat unless `bytes` are given.
   static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(UsageError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)

@@ -13,7 +13,7 @@ final class EADemoDriver: AppHandler {
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether a loop is writing bytes. That loop also writes bytes that are added while it runs.
+    /// Whether a loop is currently writing bytes. The loop also writes any bytes that are added while it is running.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 
@@ -135,7 +135,7 @@ final class EADemoDriver: AppHandler {
       if !bytes.isEmpty { handle(.received(bytes, session: number)) }
     case .writable: flush(number)
     case .ended(let end):
-      // Keeps the session alive, because the session is calling this code.
+      // Keeps the session alive while the session is calling this code.
       if let open = sessions.removeValue(forKey: number) {
         loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
       }

@@ -3,9 +3,9 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// A front end of EADemo, which shows lines to the user and takes commands.
+/// A front end for EADemo. It shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
-  /// Whether the commands come from a script, so that the exit code tells whether they succeeded.
+  /// Whether the commands come from a script, in which case the exit code reports whether they succeeded.
   var isScripted: Bool { get }
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
   func tell(_ event: TimelineEvent)
@@ -22,7 +22,7 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
-    // The failed authentication has already been shown.
+    // The failed authentication has already been printed.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
@@ -33,7 +33,7 @@ extension TimelineEvent {
   }
 }
 
-/// The front end for a pipe, in which each input line is a command that prints one or more lines.
+/// The front end for a pipe. Each line of input is a command, which prints one or more lines.
 final class EADemoPipeFront: EADemoFront {
   let isScripted = true
   private let console: Console
@@ -58,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line once no command is waiting. The request is made in a later turn of the event loop, because
-  /// the current command has not returned yet.
+  /// Requests the next line once no command is waiting. The request is deferred to a later turn of the event loop,
+  /// because the current command has not returned yet.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -92,7 +92,7 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// The front end for a terminal, which shows a screen and reads keys.
+/// The front end for a terminal. It shows a screen and reads keys.
 final class EADemoScreenFront: EADemoFront {
   private static let drawingTime = Duration.milliseconds(20)
 
@@ -123,7 +123,7 @@ final class EADemoScreenFront: EADemoFront {
   }
 
   private func press(_ key: Key, _ driver: EADemoDriver) {
-    // Ctrl-D or a lost terminal quits, like the end of a pipe.
+    // Ctrl-D or losing the terminal quits, as the end of a pipe does.
     let command = key == .control("d") ? .quit : screen.press(key, driver.app)
     guard let command else { return }
     if driver.app.mayPerform(command) {

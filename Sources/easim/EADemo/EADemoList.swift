@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 
 enum EADemoList {
-  /// Lists every accessory with its number, or returns a message about the searched place if there are none.
+  /// Lists every accessory with its number, or returns a message that says where easim looked if there are none.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
@@ -38,7 +38,7 @@ enum EADemoList {
     }
   }
 
-  /// Returns a message that no connected accessory matches, with a description of those that are connected.
+  /// Returns a message that no connected accessory matches. The message describes those that are connected.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -49,10 +49,10 @@ enum EADemoList {
 
 enum EADemoChoice: Equatable {
   case one(PublishedAccessory, String)
-  /// No accessory matches yet, but one may appear: the accessory may reconnect with protocols, or another may appear in
-  /// a local directory.
+  /// No accessory matches yet, but one may appear: an accessory may reconnect with protocols, or a new one may appear
+  /// in a local directory.
   case notYet
-  /// The selection is invalid or incomplete, for the given reason.
+  /// The selection is invalid or incomplete for the given reason.
   case wrong(String)
 
   init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {

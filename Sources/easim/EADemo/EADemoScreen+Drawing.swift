@@ -80,7 +80,8 @@ extension EADemoScreen {
   /// Shows received bytes as hex and ASCII side by side, either the most recent rows or those to which the user
   /// scrolled.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
-    // A row has an indent of two columns, three hex columns and one ASCII column per byte, and a separator.
+    // A row starts with an indent of two columns. Each byte then takes three columns in hex and one in ASCII, and a
+    // separator comes between hex and ASCII.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
     let lastRow = max(0, received.count - 1) / wide
     let firstRow = (received.first + wide - 1) / wide
@@ -124,7 +125,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Returns items separated by three spaces, on as many lines as needed.
+  /// Joins items with three spaces between them, on as many lines as needed.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -137,7 +138,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// Returns text wrapped to `width` columns, with every line but the first indented.
+  /// Wraps text to `width` columns and indents every line but the first.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]

@@ -1,7 +1,7 @@
 import AccessoryHost
 
-/// EADemo's three screens, which the user controls with keys: the list of accessories, an accessory with its protocols,
-/// and the session.
+/// EADemo's three screens, which the user controls with keys: the list of accessories, one accessory with its
+/// protocols, and the session.
 ///
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session
@@ -9,8 +9,8 @@ import AccessoryHost
 ///       └──────────────── the accessory disconnects ───────────────────┘
 /// ```
 ///
-/// A key is a command for ``EADemoApp`` or changes the view; everything else comes from ``EADemoApp``. Sessions stay
-/// open while another screen is shown, and tab switches between sessions.
+/// A key either is a command for ``EADemoApp`` or changes the view. Everything that the screens show comes from
+/// ``EADemoApp``. Sessions stay open while another screen is shown, and tab switches between sessions.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
@@ -23,7 +23,7 @@ struct EADemoScreen: Equatable {
     enum Kind: Equatable {
       case string
       case hex
-      /// How often, and at what interval, to resend the last bytes, such as `10 every 100ms`.
+      /// How many times, and at what interval, to resend the last bytes, such as `10 every 100ms`.
       case again
       /// The file in which to save all received bytes.
       case save
@@ -31,7 +31,8 @@ struct EADemoScreen: Equatable {
 
     var kind: Kind
     var text = ""
-    /// The number of an earlier text that the user recalled, counted from the latest, or nil if there is none.
+    /// The number of the earlier text that the user has recalled, counted from the latest, or nil if no text has been
+    /// recalled.
     var past: Int?
   }
 
@@ -42,7 +43,7 @@ struct EADemoScreen: Equatable {
   private(set) var prompt: Prompt?
   private(set) var choice = 0
   private(set) var news: [EADemoApp.Line] = []
-  /// The number of rows of received bytes below the visible ones.
+  /// The number of rows of received bytes that lie below the visible rows.
   private(set) var scroll = 0
   private var history: [Prompt] = []
   private var lastSent: [UInt8]?
@@ -94,7 +95,7 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  /// Recalls an earlier or later text that the user entered at a prompt of the same kind.
+  /// Recalls the previous or next text that the user entered at a prompt of the same kind.
   private mutating func recall(_ step: Int) {
     guard var typing = prompt else { return }
     let past = Array(history.filter { $0.kind == typing.kind }.reversed())

@@ -3,13 +3,13 @@ import AccessoryHost
 
 /// An open session in EADemo, with its counters, received bytes and expected bytes.
 struct EADemoSession: Equatable {
-  /// The session's number, counted from 1.
+  /// The session's number, starting at 1.
   let number: Int
   let connectionID: Int
   let protocolName: String
   private(set) var asked = 0
   private(set) var sent = 0
-  /// The received bytes, of which only the most recent ``ReceivedBytes/limit`` are kept.
+  /// The most recent bytes that were received, limited to ``ReceivedBytes/limit``.
   private(set) var received = ReceivedBytes()
   /// The number of received bytes that `read` has printed or `expect` has consumed.
   var readCount = 0
@@ -19,7 +19,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// Expects the 10,000-byte pattern to be echoed `times` times, after everything sent earlier.
+  /// Expects the 10,000-byte pattern to be echoed `times` times, after the echo of everything sent earlier.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -27,7 +27,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Processes received bytes, and returns a verdict on each pattern that is now complete or wrong.
+  /// Processes received bytes. Returns a verdict for each pattern that is now complete or turned out to be wrong.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)
@@ -41,7 +41,7 @@ struct EADemoSession: Equatable {
 }
 
 extension CountingPattern {
-  /// The number of bytes in EADemo's "Send 10K".
+  /// The number of bytes that EADemo sends for "Send 10K".
   static let usual = 10_000
 }
 
@@ -49,7 +49,7 @@ struct EchoCheck: Equatable {
   enum Verdict: Equatable {
     /// The echo of the given length was correct.
     case same(Int)
-    /// The echo was wrong: the offset of the first wrong byte, that byte, and the expected byte.
+    /// The echo was wrong. The values are the offset of the first wrong byte, that byte, and the expected byte.
     case differs(at: Int, UInt8, expected: UInt8)
   }
 
@@ -89,7 +89,7 @@ extension EchoCheck.Verdict {
   }
 }
 
-/// The bytes that a session has received, without the oldest if there are too many.
+/// The most recent bytes that a session has received.
 struct ReceivedBytes: Equatable {
   static let limit = 8 << 20
 
@@ -106,6 +106,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the bytes that are kept, from an index on.
+  /// Returns the bytes that are still kept, starting at an index.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

@@ -109,13 +109,13 @@ struct ExtcapInterface {
       found.append(
         ExtcapInterface(
           name: "easim-\(process)-\(id)", id: id,
-          // A brace would end the value in Wireshark's list.
+          // In Wireshark's list, a brace would end the value.
           display: title.printable.replacing("{", with: "(").replacing("}", with: ")"), socket: path))
     }
     return found
   }
 
-  /// Copies the capture until Wireshark or the recorded program closes its end.
+  /// Copies the capture until either Wireshark or the recorded program closes its end.
   func record(to path: String, _ console: Console) throws -> ExitCode {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }
