@@ -1,5 +1,5 @@
 enum ExitCode: Int32, CaseIterable {
-  /// Success: everything that the command verified was correct.
+  /// Success: everything that the command checked was correct.
   case done = 0
   case checkFailed = 1
   /// Usage error, invalid input, or output that easim could not write.
@@ -7,7 +7,7 @@ enum ExitCode: Int32, CaseIterable {
   case unreachable = 3
   case timedOut = 4
   case gone = 5
-  /// The accessory was refused or is unusable: authentication, identification or the SYN exchange failed, or the
+  /// The accessory was refused or cannot be used: authentication, identification or the SYN exchange failed, or the
   /// accessory supports only iAP1.
   case refused = 6
 

@@ -8,19 +8,19 @@ import Synchronization
 
 /// Writes all of easim's output: results to stdout, progress and errors to stderr, and transcripts to files.
 ///
-/// A command without a loop writes directly, and blocks while the reader is slow. A loop must not block, so after
-/// ``goLive(on:)`` each file has a thread (``OutputLane``):
+/// A command without a loop writes directly, and blocks if the reader is slow. A loop must not block, so once
+/// ``goLive(on:)`` has been called, each file has its own thread (``OutputLane``):
 ///
-/// - Lines for stdout and stderr wait in a bounded queue. If the queue is full, the oldest lines are dropped, and a
-///   line with their number replaces them.
-/// - Lines of a transcript are never dropped. Instead, cables pause while too many lines are waiting
+/// - Lines for stdout and stderr wait in a bounded queue. If the queue is full, the oldest lines are dropped, and one
+///   line that says how many were dropped replaces them.
+/// - Lines of a transcript are never dropped. Instead, the cables are paused while too many lines are waiting
 ///   (``TranscriptFile``).
 /// - ``finish()`` writes all waiting lines within a time limit.
 final class Console {
-  /// How long ``finish()`` waits without progress before it gives up, unless a signal has arrived.
+  /// How long ``finish()`` waits without any progress before it gives up, if no signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
-  /// How long ``finish()`` may take after a signal, even if it makes progress.
+  /// How long ``finish()`` may take after a signal, even if it is making progress.
   private static let timeAfterSignal = Duration.seconds(5)
 
   var isJSON: Bool {
@@ -28,11 +28,11 @@ final class Console {
     set { shared.isJSON.store(newValue, ordering: .relaxed) }
   }
   var showsMessages = true
-  /// Whether the reader of stdout has exited, as `head` does after a few lines.
+  /// Whether the process that was reading stdout has exited, as `head` does after a few lines.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
   /// Whether all output to stdout and to files was written. If not, the exit code is not 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
-  /// The loop that output must not block, or nil before ``goLive(on:)``.
+  /// The loop that must not be blocked by output, or nil before ``goLive(on:)`` is called.
   private(set) var loop: EpollLoop?
   private let colors: Bool
   private var lanes: [(file: FileIdentity, lane: OutputLane)] = []
@@ -48,10 +48,10 @@ final class Console {
     let complain = Locked<(@Sendable (String) -> Void)?>(nil)
 
     func failed(_ outlet: Outlet, _ code: Int32) {
-      // The reader needs no more output, because it exited on purpose.
+      // The reader has exited on purpose because it needs no more output.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
-        // Wakes the loop in case it waits for the reader of stdout to exit.
+        // Wakes the loop in case it is waiting for the reader of stdout to exit.
         loop.withLock { $0 }?.execute {}
         return
       }
@@ -102,19 +102,19 @@ final class Console {
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
   }
 
-  /// Prints lines with a verdict, in color on a terminal unless NO_COLOR is set.
+  /// Prints lines with a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
   func out(_ object: JSONObject) { out(object.text) }
 
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
-  /// Prints the address of the live page, with instructions if the reader is a terminal.
+  /// Prints the address of the live page, followed by instructions if the output goes to a terminal.
   func outPageAddress(_ address: String) {
     out(address)
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// The line that stays below all other output if stderr is a terminal, or nil for none. The line must fit the
-  /// terminal's width.
+  /// The line that is kept below all other output if stderr is a terminal, or nil for no such line. The line must fit
+  /// in the terminal's width.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }
@@ -125,7 +125,7 @@ final class Console {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Prints raw bytes as the result. Call this last, because it blocks until the reader has taken all bytes.
+  /// Prints raw bytes as the result. Call this last, because it blocks until all bytes have been read.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
@@ -137,7 +137,7 @@ final class Console {
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
-  /// Prints a line on stderr in full.
+  /// Prints a line to stderr in full.
   func errWhole(_ line: String) {
     stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
   }
@@ -149,7 +149,7 @@ final class Console {
     if let advice { err("       \(advice)") }
   }
 
-  /// Draws on the terminal at stderr or stdout. A new drawing replaces one that is still waiting.
+  /// Draws on the terminal at stderr or stdout. If an earlier drawing is still waiting, the new one replaces it.
   func draw(_ text: String, onStdout: Bool = false) {
     let place = onStdout ? stdout : stderr
     place.lane.add(text, .frame, to: place.outlet, at: now)
@@ -159,7 +159,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event to the handlers in ``witnesses`` without printing it.
+  /// Passes an event to the handlers in ``witnesses`` without printing the event.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
@@ -176,7 +176,7 @@ final class Console {
     out(object)
   }
 
-  /// Prints an event as progress on stderr, for commands that print something else on stdout.
+  /// Prints an event to stderr as progress, for commands that print something else to stdout.
   func showProgress(_ event: TimelineEvent) {
     witness(event)
     err(TimelineText.line(event, colors: false))
@@ -192,11 +192,11 @@ final class Console {
 
   // MARK: Files
 
-  /// Redirects results to stderr, because stdout carries a file.
+  /// Redirects results to stderr, because stdout is used for a file.
   func leaveStdout() { stdout = stderr }
 
-  /// Opens a queue that never drops lines, for a file that error messages call `name`. The queue stays open until the
-  /// process exits.
+  /// Opens a queue that never drops lines, for a file that is called `name` in error messages. The queue stays open
+  /// until the process exits.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
@@ -207,7 +207,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // This queue drops no lines, so it never describes a gap.
+    // This queue drops no lines, so there are no gaps to describe.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]
@@ -215,12 +215,12 @@ final class Console {
 
   private var keepers: [LineKeeper] = []
 
-  /// Pauses cables while a file that must be complete has too many waiting lines.
+  /// Pauses the cables while too many lines are waiting for a file that must be complete.
   func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
     switch room {
     case .some: return
     case .full: break
-    // Even while the gate is closed, plugging and unplugging cables adds lines.
+    // Plugging and unplugging cables adds lines even while the gate is closed.
     case .tooFull: return giveUp(file)
     }
     guard gate.isOpen, let loop else { return }
@@ -229,7 +229,7 @@ final class Console {
     file.lane.whenThereIsRoom { loop.execute { bound.value.open() } }
   }
 
-  /// Stops writing to a file that is not being read, and reports lost lines.
+  /// Stops writing to a file that is not being read, and reports how many lines were lost.
   private func giveUp(_ keeper: LineKeeper) {
     guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
     lose(keeper.outlet.name, "it was not read")
@@ -237,7 +237,7 @@ final class Console {
 
   func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
 
-  // MARK: Output with a loop
+  // MARK: Output while a loop is running
 
   /// Prevents all later output from blocking the caller.
   func goLive(on loop: EpollLoop) {
@@ -276,7 +276,7 @@ final class Console {
     }
   }
 
-  /// Waits until all output to stdout or stderr is written, after which the terminal can be used directly.
+  /// Waits until everything for stdout or stderr has been written, after which the terminal can be used directly.
   func settle(errors: Bool = false, atMost limit: Duration) {
     let lane = errors ? stderr.lane : stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
@@ -289,11 +289,11 @@ struct LineKeeper {
 
   func add(_ line: String) -> LineQueue.Room { lane.add(line + "\n", .kept, to: outlet, at: .origin) }
 
-  /// Queues bytes to be written as a unit, and returns how much room is left.
+  /// Queues bytes that must be written in one piece, and returns how much room is left.
   func add(_ bytes: [UInt8]) -> LineQueue.Room { lane.add(block: bytes, to: outlet) }
 }
 
-/// The device and inode numbers, which identify the file behind a descriptor.
+/// The device and inode numbers, which identify the file that a descriptor refers to.
 private struct FileIdentity: Equatable {
   private let device: UInt
   private let number: UInt

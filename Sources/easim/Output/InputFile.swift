@@ -1,12 +1,12 @@
 import AccessoryProfiles
 import Glibc
 
-/// Reads files that the user named; `-` means stdin.
+/// Reads files that the user has named; `-` means stdin.
 enum InputFile {
-  /// The maximum file size, which exceeds that of any profile, capture or payload.
+  /// The maximum file size. No profile, capture or payload is larger.
   static let sizeLimit = 256 << 20
 
-  /// Reads a file in parts, regardless of its size, until `take` returns false.
+  /// Reads a file of any size in parts, until `take` returns false.
   static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
     let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
@@ -20,11 +20,11 @@ enum InputFile {
     }
   }
 
-  /// How long reading may take, except from stdin.
+  /// The time limit for reading a file other than stdin.
   private static let patience = Duration.seconds(60)
 
-  /// Reads a file; errors mention `option` if the path came from an option. A stop signal ends the wait for a file. The
-  /// wait for stdin has no time limit.
+  /// Reads a file. Errors mention `option` if the path came from an option. A stop signal ends the wait for a file.
+  /// There is no time limit for reading stdin.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let isStandard = path == "-" || path == "/dev/stdin"
     let name = (option.map { "\($0) " } ?? "") + (isStandard ? "stdin" : path.isEmpty ? "''" : path)

@@ -15,15 +15,15 @@ enum Key: Equatable {
 
 /// Recognizes keys in the input from a terminal.
 ///
-/// The escape key sends the byte with which the sequence of an arrow key begins. An escape byte at the end of the input
-/// is therefore held. If no byte follows, a call to ``finish()`` shortly afterwards treats the held byte as the escape
-/// key. Unknown keys are dropped.
+/// The escape key sends the same byte with which an arrow key's sequence begins. An escape byte at the end of the input
+/// is therefore held back. If no byte follows, the caller soon calls ``finish()``, which treats the held byte as the
+/// escape key. Sequences for unknown keys are dropped.
 struct KeyReader: Equatable {
   /// The length of the longest sequence that a terminal sends for a key.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 
-  /// Whether an escape byte is held.
+  /// Whether an escape byte is being held back.
   var isHolding: Bool { !held.isEmpty }
 
   mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -38,14 +38,14 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats a held escape byte as the escape key.
+  /// Treats an escape byte that is held back as the escape key.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// Returns the first key and its length in bytes, with nil as the key if the bytes are unknown. Returns nil if more
-  /// bytes are needed.
+  /// Returns the first key and its length in bytes. The key is nil if the bytes do not stand for a known key. Returns
+  /// nil if more bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }
     switch byte {
@@ -67,7 +67,8 @@ struct KeyReader: Equatable {
     return (text?.first.map(Key.character), length)
   }
 
-  /// Parses `ESC [ A`, with or without parameters, or `ESC O A`. After a second escape byte, the first one is a key.
+  /// Parses `ESC [ A` (with or without parameters) or `ESC O A`. If two escape bytes arrive in a row, the first one is
+  /// the escape key.
   private func sequence() -> (Key?, Int)? {
     guard held.count >= 2 else { return nil }
     guard held[1] == UInt8(ascii: "[") || held[1] == UInt8(ascii: "O") else {

@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// A bounded queue of lines to write.
+/// A queue of limited size for lines that are waiting to be written.
 ///
-/// A full queue treats three kinds of entries differently:
+/// When the queue is full, it treats three kinds of entries differently:
 ///
-/// - `line`: the oldest lines are dropped. The next ``take()`` returns the number of dropped lines as a ``Gap``.
+/// - `line`: the oldest lines are dropped. The next ``take()`` reports how many were dropped as a ``Gap``.
 /// - `kept`: lines are never dropped. ``room`` tells the caller to stop adding lines for now.
-/// - `frame`: a newer drawing replaces one that is still waiting.
+/// - `frame`: a drawing replaces an earlier one that is still waiting.
 ///
 /// This type is not thread-safe; ``OutputLane`` provides a lock and a thread.
 struct LineQueue {
@@ -17,7 +17,7 @@ struct LineQueue {
     case frame
   }
 
-  /// The bytes of one write call: complete entries for a single target.
+  /// The bytes for one write call: one or more complete entries for the same target.
   struct Batch: Equatable {
     let target: Int
     var bytes: [UInt8]
@@ -30,12 +30,12 @@ struct LineQueue {
     var time: Instant
   }
 
-  /// How much room there is for kept lines.
+  /// How much room the queue has for kept lines.
   enum Room {
     case some
     /// The caller should stop adding lines.
     case full
-    /// The caller kept adding lines although the queue was full.
+    /// The caller kept adding lines even though the queue was full.
     case tooFull
   }
 
@@ -47,12 +47,12 @@ struct LineQueue {
   /// PIPE_BUF. A pipe accepts a write of up to this size completely or not at all, so the last line in the pipe is
   /// complete even if the reader stops reading.
   static let batchLimit = 4_096
-  /// The maximum number of bytes in waiting lines, except that a single line may be longer.
+  /// The maximum number of bytes in waiting lines. A single line may be longer.
   static let lineLimit = 4 << 20
-  /// The number of bytes in kept lines at which the queue is full.
+  /// The queue is full when the kept lines reach this number of bytes.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue is too full, which leaves room for lines that were being added
-  /// when the queue became full.
+  /// The queue is too full when it reaches this multiple of ``keptLimit``. The margin is for lines that were already
+  /// being added when the queue became full.
   private static let tooMuch = 32
 
   private struct Entry {
@@ -148,7 +148,7 @@ struct LineQueue {
     return lines.popFirst()
   }
 
-  /// Removes all entries for a target, and returns the number of its lines, including dropped ones.
+  /// Removes all entries for a target, and returns how many lines the target has lost, including those dropped earlier.
   mutating func removeAll(for target: Int) -> Int {
     var count = 0
     for gap in gaps where gap.target == target { count += gap.lines }
@@ -169,7 +169,7 @@ struct LineQueue {
   }
 }
 
-/// An array with a cheap `popFirst`.
+/// An array whose `popFirst` is cheap.
 private struct Fifo<Element> {
   private var elements: [Element?] = []
   private var head = 0

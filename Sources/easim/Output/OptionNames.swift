@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Libraries do not mention command-line options in messages, because other programs use the libraries, too. These
-// extensions add the options of easim.
+// The libraries' messages do not mention command-line options, because other programs use the libraries, too. These
+// extensions add easim's options to such messages.
 
 extension Refusal {
   var advice: String { advice(naming: \.option) }

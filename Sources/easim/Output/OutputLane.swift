@@ -3,13 +3,14 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to a file in order, on a separate thread, so that a blocked write delays nothing else.
+/// Writes lines to a file in order. It uses a separate thread, so that a blocked write delays nothing else.
 ///
-/// stdout and stderr share a lane if they are the same file, which preserves the order of their lines. Nonblocking mode
-/// would need no thread, but would affect other programs that share the open file, and make them fail with EAGAIN.
+/// stdout and stderr share a lane if they are the same file, so that their lines stay in order. Nonblocking mode would
+/// work without a thread, but it would also apply to other programs that share the open file, and their writes would
+/// fail with EAGAIN.
 ///
-/// Before ``start()``, there is no thread, and ``add(_:_:to:at:)`` writes directly and may block. This is acceptable
-/// for commands without a loop, because SIGINT ends them at any point.
+/// Until ``start()`` is called, there is no thread, and ``add(_:_:to:at:)`` writes directly and may block. Blocking is
+/// acceptable for commands without a loop, because SIGINT can end them at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
@@ -22,8 +23,8 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// A counter that increases when a lane has written something, a call in ``PatientFile`` has returned, or a signal
-  /// has arrived. The main thread waits for the counter to change when the thread does not run the loop.
+  /// A counter that increases when a lane has written something, when a call in ``PatientFile`` has returned, or when a
+  /// signal has arrived. While the main thread is not running the loop, it waits for this counter to change.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(
@@ -47,7 +48,7 @@ final class OutputLane: Sendable {
     do { try Worker.start { self.run() } } catch { state.withLock { $0.hasThread = false } }
   }
 
-  /// Queues text for a file of this lane, and returns how much room is left for kept lines.
+  /// Queues text for one of this lane's files, and returns how much room is left for kept lines.
   @discardableResult
   func add(_ text: String, _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(Array(text.utf8)) }) { queue in
@@ -55,14 +56,14 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Queues bytes for a binary file, which are never dropped.
+  /// Queues bytes for a binary file. These bytes are never dropped.
   func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(bytes) }) { queue in
       queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
     }
   }
 
-  /// Adds to the queue, or writes directly if there is no thread.
+  /// Adds to the queue, or writes directly if there is no thread yet.
   private func queue(
     to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
   ) -> LineQueue.Room {
@@ -90,7 +91,7 @@ final class OutputLane: Sendable {
 
   var progress: Int { state.withLock { $0.progress } }
 
-  /// Stops writing to a file, and returns the number of lines not written.
+  /// Stops writing to a file, and returns how many lines were not written.
   func abandon(_ outlet: Outlet) -> Int {
     outlet.end()
     let (unwritten, waiters) = state.withLock { state in
@@ -144,7 +145,7 @@ extension OutputLane.State {
 final class Outlet: Sendable {
   let name: String
   let number: Int
-  /// Returns the text to print in place of dropped lines.
+  /// Returns the text that is printed in place of dropped lines.
   let gap: @Sendable (LineQueue.Gap) -> String
   private let descriptor: Int32
   private let failed: @Sendable (Outlet, Int32) -> Void
@@ -165,8 +166,8 @@ final class Outlet: Sendable {
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
-  /// Writes all bytes, even if this blocks for a long time. Writes nothing after the first failure, because a file with
-  /// a gap would be misleading.
+  /// Writes all bytes, even if writing blocks for a long time. After the first failure, writes nothing more, because a
+  /// file with a gap would be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
     guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }

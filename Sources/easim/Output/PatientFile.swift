@@ -2,15 +2,17 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Opens, reads and writes files that may block forever, such as a FIFO without a reader or an unresponsive disk.
+/// Opens, reads and writes files whose system calls may block forever, such as a FIFO without a reader or a file on an
+/// unresponsive disk.
 ///
-/// System calls run on a separate thread. The caller waits until the call returns, a stop signal arrives, or the time
-/// limit passes.
+/// The system calls run on a separate thread. The caller waits until the system call has returned, a stop signal
+/// arrives, or the time limit passes.
 enum PatientFile {
-  /// The total time limit for all files that are opened together.
+  /// The time limit for opening a group of files.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// Additional time per file, because opening a thousand files on a busy machine can take as long as a blocked open.
+  /// The extra time allowed per file, because a busy machine can take as long to open a thousand files as it takes to
+  /// notice that one open is blocked.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -19,7 +21,7 @@ enum PatientFile {
     case timeIsOver
   }
 
-  /// Opens a file with close-on-exec.
+  /// Opens a file with the close-on-exec flag set.
   static func open(_ path: String, _ flags: Int32, named name: String) throws -> Int32 {
     try opened(path, forReading: flags & O_ACCMODE == O_RDONLY, named: name, late: { _ = close($0) }) {
       let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
@@ -54,11 +56,11 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file, which may be a blocked pipe. A stop signal ends the wait.
+  /// Reads a file. It may be a pipe to which nothing is being written. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    // A year stands for no limit.
+    // A year stands for "no limit".
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
@@ -75,12 +77,12 @@ enum PatientFile {
   /// Creates a folder, or checks that an existing one is writable.
   static func makeFolder(_ path: String, named name: String) throws(UsageError) {
     if mkdir(path, 0o755) == 0 { return }
-    // The slash makes the system accept only a folder.
+    // With a trailing slash, the system accepts only a folder.
     guard errno != EEXIST || access(path + "/.", W_OK | X_OK) != 0 else { return }
     throw UsageError("\(name): \(String(cString: strerror(errno)))")
   }
 
-  /// Writes a complete file, or returns the error as text and leaves the file unchanged.
+  /// Writes a complete file. On failure, returns the error as text and leaves the existing file unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }
@@ -88,7 +90,7 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns an error number or nil, and returns the error as text.
+  /// Calls `write` and returns any error as text. `write` itself returns an error number, or nil if it succeeded.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
     // It is not an error if the reader of a pipe has exited.

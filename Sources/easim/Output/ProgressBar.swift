@@ -4,7 +4,7 @@ import Glibc
 
 /// A progress line on the terminal: `[###### ] 61 % 2.4 MB/s 0 errors 3 s left`.
 ///
-/// The bar is invisible if stderr is not a terminal.
+/// The bar is not drawn if stderr is not a terminal.
 final class ProgressBar {
   private static let width = 30
   private let console: Console
@@ -34,13 +34,13 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file, or how many files, have been read, on a line below all other output. Small files are read
-/// too quickly to show progress.
+/// Shows how much of a file, or how many of several files, have been read. The line stays below all other output. No
+/// progress is shown for small files, because they are read so quickly.
 final class ReadingProgress {
   private let console: Console
-  /// The size of the file or the number of files, or 0 if unknown, as for a pipe.
+  /// The size of the file or the number of files, or 0 if it is unknown, as for a pipe.
   private let size: Int
-  /// How much must be read before the line is redrawn, that amount in displayed units, and the name of the unit.
+  /// How much must be read before the line is redrawn, the same amount in displayed units, and the name of the unit.
   private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0
@@ -71,7 +71,7 @@ final class ReadingProgress {
   func end() { if shown > 0 { console.footer = nil } }
 }
 
-/// Shows the progress of a run as a bar, or with `--json` as one JSON line per second.
+/// Shows a run's progress as a bar, or with `--json` as one line of JSON per second.
 final class RunProgress {
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
@@ -80,8 +80,8 @@ final class RunProgress {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - show: returns the fraction and text of the bar, given the time since it was last drawn, or nil if there is
-  ///     nothing to show yet.
+  ///   - show: returns the fraction and text of the bar, given the time since the bar was last drawn; returns nil if
+  ///     there is nothing to show yet.
   ///   - line: returns the JSON line, or nil if there is nothing to report yet.
   init(
     _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,

@@ -20,13 +20,13 @@ enum ReplyText {
   static let mostShown = 4_096
   static let mostInJSON = 1 << 20
 
-  /// Formats readable bytes as text, and others as hex and ASCII side by side.
+  /// Formats printable bytes as text, and all others as hex and ASCII side by side.
   static func lines(_ bytes: [UInt8]) -> [String] {
     let shown = Array(bytes.prefix(mostShown))
     let rest = bytes.count - shown.count
     let more = rest > 0 ? ["… and \(rest.counted("more byte")); --raw prints all of them"] : []
     if let text = text(bytes.count > mostShown ? wholeCharacters(shown) : shown) {
-      // A final line break does not begin another line.
+      // A line break at the end does not start another line.
       var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
       if lines.last?.isEmpty == true { lines.removeLast() }
       return lines.map { $0.replacing("\r", with: "\\r").printable } + more
@@ -34,7 +34,7 @@ enum ReplyText {
     return stride(from: 0, to: shown.count, by: 16).map { dumpLine(shown, at: $0) } + more
   }
 
-  /// Decodes bytes as text, or returns nil if a terminal cannot show them as text.
+  /// Decodes bytes as text, or returns nil if they are not text that a terminal can show.
   static func text(_ bytes: [UInt8]) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let isPlain = text.unicodeScalars.allSatisfy { scalar in
@@ -43,7 +43,7 @@ enum ReplyText {
     return isPlain ? text : nil
   }
 
-  /// Removes an incomplete multi-byte character from the end.
+  /// Removes an incomplete multi-byte character from the end of the bytes.
   private static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
     let start = bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? bytes.endIndex
     return start < bytes.endIndex && bytes[start] >= 0xC0 ? Array(bytes[..<start]) : bytes
@@ -58,7 +58,7 @@ enum ReplyText {
     }
   }
 
-  /// Shows the expected bytes above the received ones, from the line before the first difference on, and marks the
+  /// Shows the expected bytes above the received bytes, starting one line before the first difference, and marks the
   /// difference.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
@@ -73,7 +73,7 @@ enum ReplyText {
     return lines
   }
 
-  /// Compares bytes in a replay, which may start anywhere in a session.
+  /// Compares bytes from a replay. They may start anywhere in a session.
   static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
     guard !expected.isEmpty || !got.isEmpty else { return [] }
     let place = offset - first

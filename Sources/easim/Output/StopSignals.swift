@@ -2,10 +2,11 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work even if all other threads are blocked.
+/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that stopping works even if all other threads are
+/// blocked.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
-  // Static, because signals belong to the process.
+  // The members are static, because signals are sent to the whole process.
   private static let firstSignal = Atomic<Int32>(0)
   private static let howMany = Atomic<Int>(0)
 
@@ -19,7 +20,7 @@ enum StopSignals {
   /// Starts receiving the signals. Call this before creating other threads, because threads inherit the signal mask.
   ///
   /// - Parameters:
-  ///   - secondInterrupt: how long the process may continue if the second signal is SIGINT.
+  ///   - secondInterrupt: how long the process may keep running if the second signal is SIGINT.
   ///   - wake: called after each signal, on the thread that received it.
   static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
     var set = sigset_t()
@@ -64,23 +65,23 @@ enum StopSignals {
   }
 }
 
-/// Decides when stop signals kill the process.
+/// Decides when a stop signal kills the process.
 ///
 /// ```
 ///   running ──first──▶ shutting down ──second──▶ killed by the signal
 /// ```
 ///
-/// After the first signal, the process always has half a second to shut down, because `timeout` sends SIGTERM twice,
-/// and a terminal and a parent process may both send SIGINT for one Ctrl-C. After this half second, any signal kills
-/// the process immediately, except that a second Ctrl-C in `easim soak` only stops the shrinking.
+/// After the first signal, the process always has half a second to shut down. `timeout` sends SIGTERM twice, and for
+/// one Ctrl-C both the terminal and a parent process may send SIGINT. After this half second, any further signal kills
+/// the process immediately. The exception is `easim soak`, where a second Ctrl-C only stops the shrinking.
 struct StopRule {
   static let leastTime = Duration.milliseconds(500)
 
-  /// How long the process may continue if the second signal is SIGINT.
+  /// How long the process may keep running if the second signal is SIGINT.
   private let secondInterrupt: Duration
-  /// The time at which the process is killed, or nil before the second signal.
+  /// When the process will be killed, or nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
-  /// The most recent signal, with which the process is killed if it does not shut down in time.
+  /// The most recent signal, which kills the process if it does not shut down in time.
   private(set) var last = SIGTERM
   private var earliest: ContinuousClock.Instant?
   private var mayInterrupt = true
@@ -100,21 +101,23 @@ struct StopRule {
   }
 }
 
-/// Keeps the three standard descriptors open, because some programs close them before starting another program.
+/// Makes sure that the three standard descriptors are open, because some programs close them before they start another
+/// program.
 ///
-/// Otherwise, the next file or socket would get the number of a closed descriptor, and could receive the output meant
-/// for stdout.
+/// Otherwise, the next file or socket that is opened would get a closed descriptor's number, and could receive output
+/// meant for stdout.
 enum StandardDescriptors {
-  /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, as with a closed
-  /// descriptor.
+  /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, just as it would with
+  /// the closed descriptor.
   static func hold() {
-    // `open` returns the lowest free number, which is that of the closed descriptor.
+    // `open` returns the lowest free number, which is the closed descriptor's number.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
-    // Exceeding the limit of `ulimit -f` then causes an error, like a full disk, instead of ending the process.
+    // If a write exceeds the limit of `ulimit -f`, it then fails as it would on a full disk, instead of ending the
+    // process.
     signal(SIGXFSZ, SIG_IGN)
-    // A reader or peer that has exited then also causes an error instead of ending the process, so that the exit code
+    // If a reader or peer has exited, a write to it then also fails instead of ending the process, so the exit code
     // does not depend on whether `head` reads all of stdout.
     signal(SIGPIPE, SIG_IGN)
   }

@@ -3,15 +3,15 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal that EADemo uses as its screen: reads keys and shows rows.
+/// The terminal on which EADemo draws its screens: reads keys and shows rows of text.
 ///
-/// ``close()``, the end of the process and a crash restore the terminal. Ctrl-Z returns the terminal to the shell until
-/// easim continues.
+/// The terminal is restored by ``close()``, when the process ends, and after a crash. Ctrl-Z gives the terminal back to
+/// the shell until easim continues.
 final class Terminal: DescriptorHandler {
-  /// How long to wait after an escape byte for the rest of an arrow key's sequence.
+  /// How long to wait, after an escape byte, for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
 
-  /// How long to wait for a terminal that does not accept output.
+  /// How long to wait if the terminal is not accepting output.
   private static let patience = Duration.milliseconds(300)
 
   let console: Console
@@ -26,7 +26,7 @@ final class Terminal: DescriptorHandler {
 
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Returns whether stdin is a terminal, and `descriptor` a terminal whose cursor can be moved.
+  /// Returns whether stdin is a terminal and `descriptor` is a terminal whose cursor can be moved.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
@@ -67,7 +67,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was set up, without blocking even if the terminal accepts no output.
+  /// Restores the terminal if it was set up. This never blocks, even if the terminal is not accepting output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -111,8 +111,8 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // A shell that continues easim in the background keeps the terminal until another SIGCONT brings easim to the
-    // foreground.
+    // If the shell continues easim in the background, the shell keeps the terminal until another SIGCONT brings easim
+    // to the foreground.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 
@@ -120,7 +120,7 @@ final class Terminal: DescriptorHandler {
 
   var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
-  /// Returns a terminal's numbers of columns and lines, or 80 and 24 if it does not report them.
+  /// Returns how many columns and lines a terminal has, or 80 and 24 if it does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 enum TextTable {
-  /// Returns one line per row; each column is as wide as its widest word.
+  /// Returns one line per row. Each column is as wide as its widest word.
   static func lines(_ rows: [[String]]) -> [String] {
     let rows = rows.map { $0.map(\.printable) }
     var widths: [Int] = []
@@ -21,7 +21,7 @@ enum TextTable {
     }
   }
 
-  /// Returns the width of a word in terminal columns. Most Chinese and Japanese characters take two.
+  /// Returns the width of a word in terminal columns. Most Chinese and Japanese characters take up two columns.
   static func width(of word: String) -> Int {
     word.unicodeScalars.reduce(0) { width, scalar in
       switch scalar.value {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Formats events as lines for users: time, role, mark and text, in columns.
+/// Formats events as lines for users. Each line has columns for the time, role, mark and text.
 enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
@@ -19,11 +19,11 @@ enum TimelineText {
     static let quiet = "\u{1B}[2m"
   }
 
-  /// The number of characters of a message to show; `--json` and `--transcript` show the whole message.
+  /// How many characters of a message to show. `--json` and `--transcript` always show the whole message.
   private static let messageLimit = 100
 
-  /// Returns true if a line break in the event's text can only be part of a name. A result, such as a scenario's error,
-  /// may have several lines.
+  /// Returns true if a line break in the event's text must come from a name. The text of a result, such as a scenario's
+  /// error, may have several lines.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }
@@ -38,7 +38,7 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
-    // USB and Bluetooth accessories reveal their protocols only in the identification.
+    // USB and Bluetooth accessories reveal their protocols only when they identify themselves.
     case .attach(let place)
     where event.side == .accessory && !name.isEmpty && protocols.isEmpty && [.usb, .bt].contains(address(place)?.kind):
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
@@ -70,7 +70,8 @@ enum TimelineText {
     }
   }
 
-  /// Formats the place of an event. An address is quoted for a shell, unlike a description such as "a cable in memory".
+  /// Formats the place where an event occurred. An address is quoted for the shell; a description such as "a cable in
+  /// memory" is not.
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }
@@ -85,7 +86,7 @@ extension Instant {
   }
 }
 
-/// Colors verdicts in lines: the first word or symbol, and counts such as "2 failed".
+/// Colors the verdicts in lines: the first word or symbol of a line, and counts such as "2 failed".
 enum JudgedText {
   private static let green = "\u{1B}[32m"
   private static let red = "\u{1B}[31m"

@@ -4,22 +4,22 @@ import AccessoryRuns
 import Glibc
 import LinuxIO
 
-/// The file for `--trace`: an HTML page about the run, which is written when the command ends.
+/// The file given by `--trace`: an HTML page about the run, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
-  /// Whether to write the page at the end; `easim soak` writes one only for a failed seed.
+  /// Whether to write the page when the command ends. `easim soak` writes one only for a failed seed.
   var isWanted = true
-  /// The runs to show side by side instead of the recorder's run.
+  /// The runs to show side by side in place of the recorder's own run.
   var runs: [TracedRun] = []
   private let file: WholeFile
   private let path: String
   private let time: String
   private let name: String
   private var verdict: TraceVerdict?
-  /// The last line printed for the user, which is the result if the command has no verdict.
+  /// The last line printed for the user. If the command has no verdict, this line is shown as the result.
   var lastLine = ""
 
-  /// Checks in advance that the file can be written.
+  /// Checks before the run that the file can be written.
   init(_ path: String, time: String, limit: Int?) throws {
     name = "--trace \(path)"
     (self.path, self.time) = (path, time)
@@ -33,9 +33,9 @@ final class TraceFile {
     TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
   }
 
-  /// Returns the address of the page relative to the file `other`, for a link.
+  /// Returns the address of the page relative to the file `other`, for use in a link.
   func address(from other: String) -> String {
-    // `getcwd` returns nil if the current folder was removed, in which case no file can be written.
+    // `getcwd` returns nil if the current folder has been removed. In that case, no file can be written anyway.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""
