@@ -1,14 +1,14 @@
 import CEasim
 
 enum Version {
-  /// The version in the newest heading of CHANGELOG.md; a test checks this.
+  /// The version in the newest heading of CHANGELOG.md. A test checks that they match.
   static let current = "0.1.0"
 
-  /// The commit that easim was built from, such as `1a2b3c4d5e6f`, with `-changed` if files differed from it, or nil if
-  /// the build did not know the commit.
+  /// The commit that easim was built from, such as `1a2b3c4d5e6f`, or nil if it was unknown during the build.
+  /// `-changed` is appended if any files differed from the commit.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The date of the built commit, such as `2026-11-22`, or nil if the build did not know the date.
+  /// The date of the commit that easim was built from, such as `2026-11-22`, or nil if it was unknown during the build.
   static var date: String? { text(easim_build_date()) }
 
   static var line: String {
@@ -21,6 +21,6 @@ enum Version {
     return text.isEmpty ? nil : text
   }
 
-  /// The name of easim in reports, with its version and, if known, its commit.
+  /// How reports refer to easim: its name, its version and, if known, its commit.
   static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

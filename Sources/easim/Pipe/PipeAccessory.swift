@@ -4,15 +4,15 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`, which connects each session that a device opens to the next stream. With a
-/// listener, a session waits for a connection and a connection for a session.
+/// The accessory's end of `easim pipe`. It connects each session that a device opens to the next stream. With a
+/// listener, sessions and connections wait for each other.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
   /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream of a client that disconnects while waiting, because the stream would take up the next session.
+  /// Ends the stream if its client disconnects while waiting. Otherwise, the stream would use up the next session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected to streams, or nil for all protocols.
   let protocolName: String?
@@ -80,7 +80,7 @@ final class PipeAccessory: PipeRole {
     }
   }
 
-  /// A session whose bytes stay unread, so that the device has to wait.
+  /// Reads nothing from a session, so that the device has to wait.
   private final class WaitingSession: SessionHandler {
     private unowned let owner: PipeAccessory
 
@@ -92,7 +92,7 @@ final class PipeAccessory: PipeRole {
   }
 }
 
-/// Passes sessions of the chosen protocol to the pipe, and other sessions to the profile's behavior.
+/// Passes sessions of the chosen protocol to the pipe. The profile's behavior handles all other sessions.
 struct PipeBehavior: AccessoryBehavior {
   private let pipe: PipeAccessory
   private let other: any AccessoryBehavior

@@ -98,7 +98,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // Closing the sessions after Ctrl-C also sets a verdict, which is not the end of a stream.
+  // The verdict so far. Closing the sessions after Ctrl-C also sets a verdict, but that does not mean that a stream has
+  // ended.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {

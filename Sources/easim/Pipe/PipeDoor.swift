@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The end that provides sessions for the streams of a pipe, either the device or the accessory.
+/// The end of the cable that provides sessions for the streams of a pipe: either the device or the accessory.
 protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
-  /// Handles the end of a session, and returns whether the stream waits for another session.
+  /// Handles the end of a session. Returns true if the stream waits for another session.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
-  /// What to do with a stream whose client disconnects.
+  /// What to do with a stream if its client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// The door that provides the streams, and that sets this property.
+  /// The door that provides the streams; the door sets this property.
   var door: PipeDoor? { get set }
 }
 
-/// The streams of a pipe: stdin and stdout, or the connections to a listener.
+/// The streams of a pipe: either stdin and stdout, or the connections to a listener.
 final class PipeDoor {
   private static let mostConnections = 256
 
@@ -91,7 +91,7 @@ final class PipeDoor {
     for relay in relays { relay.close() }
   }
 
-  /// Ends all streams, and calls `done` when everything is written.
+  /// Ends all streams, and calls `done` once everything has been written.
   func finish(_ done: @escaping () -> Void) {
     if relays.isEmpty { return done() }
     whenEmpty = done
@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable was unplugged, not just the session closed.
+  /// Whether the cable was unplugged, rather than only the session being closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

@@ -4,13 +4,13 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
+/// The app inside `easim pipe`. It opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// The exit code, or nil while the command is running. For `unreachable`, the caller prints the message.
+  /// The exit code, or nil while the command is running. If the exit code is `unreachable`, the caller prints the
+  /// message.
   private(set) var verdict: ExitCode?
-  /// Keeps the stream of a client that disconnects while waiting, because the client may have sent all its bytes before
-  /// its session could be opened.
+  /// Keeps the stream if its client disconnects while waiting, because the client may already have sent all its bytes.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions
@@ -43,7 +43,8 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session must wait until the accessory connects again, even if the disconnect has not been reported yet.
+    // The next session must wait until the accessory has reconnected, even if the disconnection has not been reported
+    // yet.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
@@ -97,7 +98,7 @@ final class PipeHost: AppHandler, PipeRole {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // An accessory that connects twice has no protocols the first time.
+    // Some accessories connect twice, and offer no protocols the first time.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

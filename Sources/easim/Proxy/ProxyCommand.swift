@@ -105,21 +105,21 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// Prevents a proxy from connecting to itself if both of its ends use the same local directory.
+/// Prevents a proxy from connecting to itself when both of its ends use the same local directory.
 private enum LocalExclusion {
   static func isOther(_ accessory: FoundAccessory) -> Bool {
     accessory.card.map { $0.process.pid != ProcessIdentity.current.pid } ?? true
   }
 }
 
-/// Prints each packet as a JSON line, as `packet.list` returns it.
+/// Prints each packet as a line of JSON, in the form that `packet.list` returns.
 private final class PacketLines {
   private let log: PacketLog
   private let taps = CableTaps()
 
   init(_ console: Console, of address: String) {
     var limits = PacketLog.Limits()
-    // Packets are printed at once, so the list needs to hold only one.
+    // Packets are printed immediately, so the list needs room for only one.
     limits.packets = 1
     let log = PacketLog(limits)
     log.isRecording = true

@@ -101,7 +101,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
-  // Without sessions there is nothing to compare, so the command does not wait for a device.
+  // Without sessions there is nothing to compare, so there is no need to wait for a device.
   if !recording.sessions.isEmpty || options.shared.allowsEmpty {
     played =
       options.address == nil
@@ -180,9 +180,9 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // Unplugging ends the sessions, so their progress is saved first.
+  // Unplugging ends the sessions, so their progress must be saved first.
   let progress = accessory.progress
-  // Sends the last bytes before unplugging.
+  // Makes sure that the last bytes are sent before the accessory is unplugged.
   accessory.unplug(runtime.stopper ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
@@ -192,7 +192,7 @@ private func playAccessory(
   return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
 }
 
-/// Prints what a replay is waiting for, if it has waited for the same thing for a while.
+/// Prints what a replay is waiting for if it has been waiting for the same thing for a while.
 private final class WaitingNotice {
   private static let period = Duration.seconds(1)
   private var timer: LoopTimer?
@@ -232,7 +232,7 @@ private func playApp(
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // Unplugging ends the sessions, so their progress is saved first.
+  // Unplugging ends the sessions, so their progress must be saved first.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.explainRefusal(console) { return Played(code: .refused) }

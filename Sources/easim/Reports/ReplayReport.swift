@@ -9,15 +9,15 @@ struct ReplayReport: Equatable {
     var number = 0
     var protocolName = ""
     var isPlayed = false
-    /// The number of received bytes that match the recording.
+    /// How many of the received bytes match the recording.
     var received = 0
     var masked = 0
     var text = ""
     /// The offset of the first difference, or nil if there is none.
     var offset: Int?
-    /// The packet in the recording that contains the expected bytes.
+    /// The packet of the recording that contains the expected bytes.
     var packet: Int?
-    /// The offset of ``expected`` and ``got`` in the session.
+    /// The offset in the session of ``expected`` and ``got``.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
@@ -29,11 +29,11 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// The cause of an early end, or nil if the replay was complete.
+  /// The reason why the replay ended early, or nil if it was complete.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []
-  /// Differences outside the sessions in the recording.
+  /// Differences that do not concern the recorded sessions.
   var strays: [String] = []
 
   init() {}
@@ -74,7 +74,7 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// The verdict, which is passed if every session matched the recording and there was something to compare.
+  /// The verdict. It is "passed" if there was something to compare and every session matched the recording.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(

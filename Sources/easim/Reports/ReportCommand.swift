@@ -38,7 +38,8 @@ private struct ReportOptions: CommandOptions {
 
   var verb = Verb.show
   var paths: [String] = []
-  /// The conditions given by `--fail-if`: those for a single run, and those for the change between runs.
+  /// The conditions given by `--fail-if`: those that apply to a single run, and those that apply to the change between
+  /// runs.
   var limits: (run: [BurstLimit], change: [ChangeLimit]) = ([], [])
   var shared = SharedOptions()
 
@@ -51,7 +52,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // A condition that does not fit a single run may fit the change between runs.
+      // A condition that does not apply to a single run may apply to the change between runs.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)

@@ -14,7 +14,7 @@ struct ReportInput {
   }
 
   var kind: String? {
-    // The kind is at the beginning of a report, so a large file need not be read twice.
+    // The kind is at the beginning of a report, so there is no need to read a large file twice.
     let head = bytes.prefix(60)
     let begin = Array(#"{"easim":""#.utf8)
     if head.starts(with: begin) {
@@ -25,10 +25,11 @@ struct ReportInput {
     return (try? JSON5.read(bytes, file: path, limits: limits)).flatMap { ReportHeader.kind(of: $0) }
   }
 
-  /// Returns the report, or throws an error that lists every mistake in the file.
+  /// Returns the report. If the file is invalid, throws an error that lists every mistake.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files that the words refer to. A folder stands for all .json files in it, sorted by name.
+  /// Returns the files that the words given by the user refer to. A folder stands for all the .json files in it, sorted
+  /// by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }
@@ -47,10 +48,10 @@ struct ReportInput {
   }
 }
 
-/// Adds up the reports of shards as they are read, so that only one report and the sum are in memory at a time.
+/// Adds up the reports of shards as they are read, so that no more than one report and the sum are in memory.
 struct ReportSum<Result: Report> {
   var report: Result
-  /// The messages about incomplete shards, which are not part of the sum.
+  /// Messages about incomplete shards, which are left out of the sum.
   private(set) var unfinished: [String] = []
 
   init(_ first: ReportInput, _ others: some Collection<String>, _ console: Console) throws {
@@ -67,7 +68,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The reports so far are incomplete, so the sum starts with the first complete one.
+        // All earlier reports are incomplete, so the sum starts with this one.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next
@@ -84,7 +85,7 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Prints which shards are missing, and returns true if none are.
+  /// Prints which shards are missing. Returns true if none are missing.
   func tellMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

@@ -101,7 +101,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
-  // A silent signer blocks, so it is contacted before the runtime takes over Ctrl-C.
+  // Contacting a signer that does not answer would block, so this is done before the runtime takes over Ctrl-C.
   let signer = try makeSigner(options, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
@@ -144,7 +144,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
     let isPossible = action.needsPlug.map { needed in accessories.contains { $0.isAttached == needed } } ?? true
     for accessory in accessories {
-      // An accessory can be unplugged while it is about to reconnect, even though it is not attached.
+      // An accessory that is about to reconnect is not attached, but it can still be unplugged.
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
@@ -163,14 +163,14 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       runtime.stopper
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
-  // Waits for the programs of the last sessions to exit.
+  // Waits until the programs of the last sessions have exited.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
   console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
   return .done
 }
 
-/// Returns the accessories of all given profiles, with different serial numbers.
+/// Returns the accessories for all given profiles. Each accessory gets a different serial number.
 private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
   for word in options.profiles {
@@ -224,7 +224,7 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   return .done
 }
 
-/// Connects to the signer that authenticates the accessory in place of a simulated coprocessor.
+/// Connects to the signer that authenticates the accessory instead of a simulated coprocessor.
 private func makeSigner(_ options: RunOptions, _ console: Console) throws -> LineSigner? {
   guard let place = options.signer else { return nil }
   do throws(AuthenticatorError) {

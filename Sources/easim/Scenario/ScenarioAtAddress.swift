@@ -6,7 +6,8 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario with accessories at an address: `easim scenario run NAME --at ADDR` plays the device and the app.
+/// Plays a scenario in which the accessories are at an address: `easim scenario run NAME --at ADDR` simulates the
+/// device and the app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
   private let pattern: String
@@ -63,7 +64,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // The first dialer finds all accessories of the scenario.
+    // The dialer for the first accessory finds all other accessories, too.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
@@ -80,9 +81,9 @@ final class ScenarioAtAddress {
   }
 }
 
-/// The addresses of a scenario's accessories, which share a local directory or have an address each.
+/// The addresses of a scenario's accessories. The accessories share a local directory, or each has its own address.
 enum ScenarioAddresses {
-  /// Returns the address of each accessory, replacing `{index}` in the pattern with the accessory's number.
+  /// Returns an address for each accessory, made from the pattern by replacing `{index}` with the accessory's number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {
@@ -98,7 +99,7 @@ enum ScenarioAddresses {
     return addresses
   }
 
-  /// Rejects scenarios that unplug a USB cable without a notification, because a USB host always notices.
+  /// Rejects scenarios that unplug a USB cable without notifying the device, because a USB host always notices.
   static func check(
     _ address: Address, for scenario: Scenario, option: String
   ) throws {
@@ -111,8 +112,8 @@ enum ScenarioAddresses {
   }
 }
 
-/// Plays a scenario with `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that every
-/// simulated world must obey.
+/// Plays a scenario that has `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that
+/// every simulated world must obey.
 struct PlanPlay {
   private var plan: SoakPlan
   private let console: Console

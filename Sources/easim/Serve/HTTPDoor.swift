@@ -7,26 +7,27 @@ import LinuxIO
 
 /// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// libmicrohttpd runs without threads: the event loop watches the library's epoll descriptor. ``HTTPGate`` decides what
-/// a request may do, and the listener decides which users may connect. Bodies, headers, connections and streams are
-/// limited. A connection that is silent for ``Limits/silence`` is closed unless it is an event stream, and
-/// ``HTTPPlaces`` decides which connection to close when there are too many.
+/// libmicrohttpd runs without threads of its own: the event loop watches the library's epoll descriptor. ``HTTPGate``
+/// decides what a request is allowed to do, and the listener decides which users may connect. The size of bodies and
+/// headers and the number of connections and streams are limited. A connection that has been silent for
+/// ``Limits/silence`` is closed unless it is an event stream. If there are too many connections, ``HTTPPlaces`` decides
+/// which one to close.
 final class HTTPDoor: DescriptorHandler {
   struct Limits {
     var connections = 1_200
     var streams = 1_024
-    /// The longest pause in a request, in seconds.
+    /// The longest pause allowed within a request, in seconds.
     var silence = 10
-    /// The time limit for all headers of a request, and also for its body.
+    /// The time limit for receiving all headers of a request. The body has the same limit.
     var arrival = Duration.seconds(30)
-    /// The interval between comments on a silent event stream, which reveal whether the client is gone.
+    /// The interval at which comments are sent on a silent event stream, to find out whether the client is still there.
     var heartbeat = Duration.seconds(15)
-    /// The number of bytes reserved for the headers of a connection.
+    /// How many bytes are reserved for the headers of a connection.
     var memory = 32 * 1024
   }
 
   enum Trouble: Equatable {
-    /// The given number of events was dropped because a client did not read its event stream.
+    /// The given number of events was dropped because a client was not reading its event stream.
     case readerDropped(events: Int)
     case refused(reason: String, peer: String)
     case cannotAccept(String)
@@ -57,7 +58,7 @@ final class HTTPDoor: DescriptorHandler {
     self.metrics = metrics
   }
 
-  /// Listens on a port of this machine; 0 means any free port. Without a token, the server provides only metrics.
+  /// Listens on a port of this machine; 0 means any free port. If there is no token, the server provides only metrics.
   init(
     _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
     token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
@@ -68,7 +69,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // `accept` is set later, because it needs the gate, which needs the listener's port.
+    // `accept` is set later, because it needs the gate, and the gate needs to know the listener's port.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
@@ -110,12 +111,12 @@ final class HTTPDoor: DescriptorHandler {
     guard let daemon else { return }
     isRunDue = false
     MHD_run(daemon)
-    // A request may have added something to an event stream.
+    // A request may have added events to an event stream.
     let milliseconds = isRunDue ? 0 : cmicrohttpd_timeout(daemon)
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
-  /// Runs libmicrohttpd in a later turn of the loop, because it may be in the middle of a callback now.
+  /// Runs libmicrohttpd in a later turn of the loop, because it may be executing a callback right now.
   fileprivate func runSoon() {
     guard !isRunDue else { return }
     isRunDue = true
@@ -153,7 +154,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // Makes libmicrohttpd notice that the connection is closed.
+    // Makes libmicrohttpd notice that the connection has been closed.
     MHD_run(daemon)
   }
 
@@ -214,7 +215,7 @@ final class HTTPDoor: DescriptorHandler {
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
-      // Refuses an oversized body without reading it, because that would take a long time.
+      // Refuses an oversized body without reading it, because reading would take a long time.
       if exchange.decision == .failure(.tooLarge) { return refuse(connection, .tooLarge) }
       return Self.yes
     }
@@ -231,7 +232,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request; no other function maps paths to answers.
+  /// Answers a request that has been admitted. Only this function maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
@@ -264,8 +265,9 @@ final class HTTPDoor: DescriptorHandler {
     answer(connection, status, type, bytes: Array(text.utf8))
   }
 
-  /// Answers with a file of the live page, which is built in or, for development, comes from the folder named by
-  /// `EASIM_PAGE`. No token is required, because the files are the same for all users and contain no secrets.
+  /// Answers with a file of the live page. The files are built in, but during development `EASIM_PAGE` can name a
+  /// folder to read them from. No token is needed, because the files are the same for every user and contain no
+  /// secrets.
   private func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
     guard let file = PageFile.all[path] else { return Self.no }
     let bytes = getenv("EASIM_PAGE").flatMap { try? InputFile.read("\(String(cString: $0))/\(file.name)") }

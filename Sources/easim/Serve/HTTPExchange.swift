@@ -21,14 +21,15 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Receives a part of the body. If the body is too large, discards it as it arrives, and refuses the request.
+  /// Receives a part of the body. If the body is too large, discards the bytes as they arrive and refuses the request.
   func take(_ bytes: UnsafeRawBufferPointer) {
     if case .failure = decision { return }
     isTooLarge = isTooLarge || body.count + bytes.count > HTTPGate.longestBody
     if isTooLarge { body = [] } else { body += bytes }
   }
 
-  /// Writes the next chunk of an event stream to `buffer`, and returns its length. After 0, the connection waits.
+  /// Writes the next chunk of an event stream to `buffer`, and returns the chunk's length. If the length is 0, the
+  /// connection waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -44,12 +45,13 @@ final class HTTPExchange {
     return count
   }
 
-  /// Sends a comment on a silent stream, or ends a stream whose client has missed events because it does not read.
+  /// Sends a comment if the stream is silent, or ends the stream if its client has missed events because it is not
+  /// reading.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {
       isEnding = true
-      // The end of the stream cannot be sent either, because the client does not read.
+      // The end of the stream cannot be sent either, because the client is not reading.
       HTTPDoor.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
@@ -81,16 +83,17 @@ final class HTTPExchange {
   }
 }
 
-/// Tracks which connections of an HTTP server wait for a request, and which one to close when there are too many.
+/// Tracks which connections of an HTTP server are waiting for a request, and chooses one to close when there are too
+/// many.
 ///
-/// A connection that has sent a request with the token is never closed. All others are strangers: when there are too
-/// many connections, a new one makes the server close the oldest stranger. Connections that send their headers very
-/// slowly therefore cannot lock out a client that sends its request at once.
+/// A connection that has sent a request with the token is never closed. All other connections are strangers. When there
+/// are too many connections, each new connection causes the oldest stranger to be closed. Clients that send their
+/// headers very slowly therefore cannot lock out a client that sends its request immediately.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// When the connection was accepted or its last request was answered.
+    /// When the connection was accepted, or when its last request was answered.
     var since: Instant
-    /// Whether the headers of a request have not arrived yet.
+    /// Whether the connection is still waiting for the headers of a request.
     var isWaiting = true
     var isTrusted = false
   }
@@ -99,10 +102,10 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The stranger to close to make room for a new connection, or nil if there is none.
+  /// The stranger to close in order to make room for a new connection, or nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// Records that a connection has been accepted or answered, and now waits for a request.
+  /// Records that a connection was accepted or answered, and is now waiting for a request.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
@@ -115,7 +118,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// Returns the connections whose headers are overdue, and the next deadline of another connection.
+  /// Returns the connections whose headers are overdue, and the next deadline among the other connections.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

@@ -4,7 +4,8 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`, which contains captures, written as they are recorded, and reports of runs.
+/// The folder of `easim serve --keep DIR`. It contains reports of runs, and captures that are written during the
+/// recording.
 final class KeptFolder: KeptFiles {
   /// The maximum size of a file that a client can read.
   private static let longestFile = 256 << 20
@@ -47,7 +48,7 @@ final class KeptFolder: KeptFiles {
   func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }
 }
 
-/// A file that is written as the bytes arrive.
+/// A file to which bytes are written as they arrive.
 private final class KeptDescriptor: KeptFile {
   private var descriptor: Int32
 

@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Repeats the demonstration of `easim demo --page` in the world `main` of a server, for the live page.
+/// Repeats the demonstration of `easim demo --page` in a server's world `main`, for the live page.
 ///
-/// The demonstration is an ordinary client of the control protocol. An accessory connects twice; an app waits for its
-/// protocol, opens a session, and sends a string and then 10,000 bytes several times; finally, the accessory is
+/// The demonstration is an ordinary client of the control protocol. An accessory connects twice. An app waits for its
+/// protocol, opens a session, and sends a string and then 10,000 bytes several times. Finally, the accessory is
 /// unplugged.
 final class PageDemo {
   private static let pause = Duration.seconds(3)
@@ -16,7 +16,7 @@ final class PageDemo {
   private let loop: any EventLoop
   private let profile: String
   private let flicker: Quirk
-  /// Receives the reason if the demonstration stops early.
+  /// Called with the reason if the demonstration stops early.
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
@@ -30,7 +30,7 @@ final class PageDemo {
     client = server.makeClient()
   }
 
-  /// Adds the accessory and the app, and plays rounds without end.
+  /// Adds the accessory and the app, and plays one round after another indefinitely.
   func start(_ protocolName: String) {
     call(
       "accessory.add",
@@ -60,7 +60,7 @@ final class PageDemo {
     }
   }
 
-  /// Sends a text, reads the reply a second later, and repeats this with longer texts.
+  /// Sends some text, reads the reply a second later, and then repeats this with longer and longer text.
   private func exchange(_ text: String, left: Int, then done: @escaping () -> Void) {
     call("session.write", [.init("session", .text(session)), .init("text", .text(text))]) { [self] _ in
       loop.schedule(after: .seconds(1)) { [self] in
@@ -78,11 +78,11 @@ final class PageDemo {
 
   private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
     client.call(method, .object(params)) { [weak self, loop] result in
-      // Defers the step to a later turn of the loop, because the client is in the middle of a request.
+      // Defers the step to a later turn of the loop, because the client is still handling a request.
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // The demonstration ends if a step is no longer possible because the user pressed the page's buttons.
+        // If the user's clicks on the page have made a step impossible, the demonstration ends.
         case .failure(let error): self?.failed(error.message)
         }
       }

@@ -110,7 +110,8 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// Returns the token for `--remote` from the environment, where other users cannot see it, or creates a token.
+/// Returns the token for `--remote`. It comes from the environment, where other users cannot see it; if there is none,
+/// a token is created.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Lists accessories, one per line, with what the medium reports about each or why it is unusable.
+/// Lists accessories, one per line. A line shows what the medium reports about the accessory, or why it cannot be used.
 enum AccessoryList {
   static func text(_ accessories: [FoundAccessory]) -> String {
     TextTable.lines(rows(accessories)).joined(separator: "\n")
@@ -23,7 +23,8 @@ enum AccessoryList {
 }
 
 extension FoundAccessory {
-  /// The accessory as a JSON line: an `attach` event, or a `warning` with the reason if the accessory is unusable.
+  /// The accessory as a line of JSON: an `attach` event, or, if the accessory cannot be used, a `warning` with the
+  /// reason.
   var listing: String {
     let accessory: JSONObject = [
       "name": name, "serial": serial ?? "", "manufacturer": manufacturer, "model": card?.model,

@@ -4,16 +4,16 @@ import AccessoryFormats
 import AccessoryHost
 import LinuxIO
 
-/// The accessory that a command uses: the one at an address, or the only one that matches.
+/// The accessory that a command uses: the one at an address, or the only accessory that matches.
 final class AccessoryTarget {
   let dialer: Dialer
   private let address: Address
 
-  /// Creates the target and starts looking for its accessory.
+  /// Creates the target and starts looking for the accessory.
   ///
   /// - Parameters:
   ///   - address: the accessory's address.
-  ///   - protocolName: the protocol that it must offer, if any.
+  ///   - protocolName: the protocol that the accessory must offer, if any.
   ///   - wrap: called for each of the accessory's cables.
   init(
     at address: Address, protocolName: String?, for device: Device, on runtime: CommandRuntime, options: CableOptions,
@@ -30,8 +30,8 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Returns the identity of the selected accessory, or nil if it has not appeared yet or has no identity before it is
-  /// connected.
+  /// Returns the identity of the selected accessory, or nil if the accessory has not appeared yet or has no identity
+  /// until it is connected.
   static func choose(
     at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
@@ -41,7 +41,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // A medium may remember several accessories of which only one is present.
+    // A medium may remember several accessories even though only one of them is present.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
@@ -51,7 +51,7 @@ final class AccessoryTarget {
       if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
       return nil
     case .several(let list):
-      // An accessory that connects twice offers no protocols the first time.
+      // Some accessories connect twice, and offer no protocols the first time.
       let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
       let which =
         wanted.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
@@ -67,8 +67,8 @@ final class AccessoryTarget {
     }
   }
 
-  /// Returns advice on choosing between accessories with the same address and serial number, for example if the same
-  /// profile is running twice.
+  /// Returns advice on how to choose between accessories that have the same address and serial number, for example
+  /// because the same profile is running twice.
   private static func advice(on list: [FoundAccessory]) -> String {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
@@ -78,7 +78,7 @@ final class AccessoryTarget {
       """
   }
 
-  /// Returns the exit code and message if no accessory was ready in time or none can appear.
+  /// Returns the exit code and message if no accessory became ready in time or none can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
@@ -88,7 +88,7 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// A hint that names a command to start an accessory, for use if there is none.
+  /// A hint with a command that starts an accessory, for use when there is none.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
@@ -105,8 +105,8 @@ extension Address {
 }
 
 extension RollCall {
-  /// Returns the accessories that are present. If the medium only remembers accessories, connects to each of them once
-  /// to find out which are present.
+  /// Returns the accessories that are present. If the medium only remembers accessories, connects once to each of them
+  /// to find out whether it is present.
   ///
   /// - Parameter runtime: created only if a connection is needed.
   static func of(
@@ -123,6 +123,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// The limit covers a connection attempt and the silence after the attempt.
+  /// The time limit for connecting, which includes the silence after a connection attempt.
   private static var limit: Duration { .seconds(25) }
 }

@@ -7,7 +7,8 @@ import LinuxIO
 
 let media = MediumTable.linked
 
-/// The options for all cables of a command: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and `--capture`.
+/// The options that apply to all cables of a command: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
+/// `--capture`.
 final class CableOptions {
   let transport: TransportOptions
   let faults: [Fault]
@@ -41,15 +42,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Opens the transcript and capture files, which empties them. Call this after checking the rest of the command line,
-  /// so that a mistake cannot destroy a file.
+  /// Opens and empties the transcript and capture files. Call this only after checking the rest of the command line, so
+  /// that a mistake there cannot destroy a file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Adds faults, transcript and capture to the channels at this end of a cable. The capture names the cable after its
-  /// place and, if known, its accessory.
+  /// Adds faults, transcript and capture to the channels at this end of a cable. In the capture, the cable is named
+  /// after its address and, if known, its accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -66,15 +67,15 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables. If the local directory is unusable, the command continues without Wireshark, and
-  /// 'easim extcap' reports the reason.
+  /// Allows Wireshark to record the cables. If the local directory is unusable, the command continues without
+  /// Wireshark, and 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
     if let door { console.witnesses.append { [weak door] in door?.note($0) } }
   }
 
-  /// Offers Wireshark the cables of an accessory that has not been plugged in yet.
+  /// Offers Wireshark an accessory's cables before the accessory is plugged in.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
   private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
@@ -93,7 +94,8 @@ final class CableOptions {
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }
 
-  /// Switches a fault on or off, including on connected cables. Requires ``mayToggleFaults``.
+  /// Switches a fault on or off. The change also applies to cables that are already connected. Requires
+  /// ``mayToggleFaults``.
   func toggle(fault index: Int) {
     areOn[index].toggle()
     for entry in faultyChannels {
@@ -101,7 +103,8 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable holds bytes. A cable with a delay delivers its bytes even after its channel is closed.
+  /// Whether no cable is holding back any bytes. A cable with a delay still delivers its bytes after its channel has
+  /// been closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

@@ -6,13 +6,13 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// The socket in the standard local directory through which Wireshark records a running easim program's cables. Only
-/// processes of the same user can connect.
+/// The socket in the standard local directory through which Wireshark can record a running easim program's cables. Only
+/// processes run by the same user can connect.
 ///
-/// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
-/// pcapng stream of that accessory's cables, which continues until the client or easim closes the connection.
+/// A client sends a single line. The answer to `list` is one JSON object per accessory. The answer to `record ID` is a
+/// pcapng stream of that accessory's cables. It continues until the client or easim closes the connection.
 ///
-/// A slow reader never delays a cable. The connection of a reader is closed if too many bytes are unread.
+/// A slow reader never delays a cable. If a reader has too many unread bytes, its connection is closed.
 final class CaptureDoor {
   typealias Offer = ControlServer.Recordable
 
@@ -23,7 +23,7 @@ final class CaptureDoor {
   private let warn: (String) -> Void
   private var listener: (any Listener)?
   private var readers: [CaptureReader] = []
-  /// The key of the last capture. Captures of the control protocol have positive keys.
+  /// The key of the most recent capture. The control protocol's captures have positive keys.
   private var lastKey = 0
 
   init(
@@ -32,7 +32,7 @@ final class CaptureDoor {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
     let local = LocalDirectory.standard()
     try local.make()
-    // Removes the stale socket that a killed process leaves behind.
+    // Removes the stale socket left behind by a process that was killed.
     local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false
@@ -90,14 +90,14 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// Opens a door to the cables of a server's accessories, or returns nil if the local directory is unusable.
+  /// Opens a door to the cables of a server's accessories, or returns nil if the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     try? CaptureDoor(on: loop, offers: { server.recordables }) { console.err("easim: \($0)") }
   }
 }
 
 extension ControlServer.Recordable {
-  /// A title such as "Lawk View at local:", or only the address while the accessory is unknown.
+  /// A title such as "Lawk View at local:", or only the address until the accessory is known.
   fileprivate var title: String { name.isEmpty ? place : "\(name) at \(place)" }
 }
 
@@ -134,7 +134,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // Closes the connection in a later turn of the loop, because a cable is still recording this block.
+        // Closes the connection in a later turn of the loop, because a cable is still using this block to record.
         return leave()
       }
       send(block)

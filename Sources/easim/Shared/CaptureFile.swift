@@ -5,14 +5,16 @@ import AccessorySessions
 import AccessoryWorlds
 import Glibc
 
-/// The file given by `--capture`. With `-`, the capture goes to stdout and the results of the command to stderr.
+/// The file given by `--capture`. If the path is `-`, the capture is written to stdout and the command's results to
+/// stderr.
 ///
-/// No byte is dropped. If too many bytes are waiting, for example because a pipe is not read, the cables pause until
-/// the bytes are written.
+/// No byte is dropped. If too many bytes are waiting, for example because nothing is reading a pipe, the cables are
+/// paused until the bytes are written.
 enum CaptureFile {
-  /// Opens and empties the files given by `--capture` and `--trace`. Check the rest of the command line first.
+  /// Opens and empties the files given by `--capture` and `--trace`. Call this only after checking the rest of the
+  /// command line.
   ///
-  /// - Parameter origin: the loop's current time, or nil in virtual time, which counts from 0.
+  /// - Parameter origin: the loop's current time, or nil for virtual time, which starts at 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
     let recorder = try file(for: shared, console, origin: origin)
     guard let trace = try trace(for: shared, console, isVirtual: origin == nil) else { return recorder }
@@ -56,7 +58,7 @@ enum CaptureFile {
     return recorder
   }
 
-  /// Returns the time at which a clock that shows `now` showed zero, in nanoseconds since 1970.
+  /// Returns the time at which a clock that now shows `now` would have shown zero, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -67,7 +69,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// The line without surrounding blanks and without its time, which the packet contains.
+  /// The line without surrounding blanks and without the time, because the packet already contains the time.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }
@@ -78,15 +80,15 @@ extension String {
 
 /// The file given by `--transcript`, or stderr if the path is `-`.
 ///
-/// No line is dropped. If too many lines are waiting, for example because a pipe is not read, the cables pause until
-/// the lines are written (``gate``).
+/// No line is dropped. If too many lines are waiting, for example because nothing is reading a pipe, the cables are
+/// paused until the lines are written (``gate``).
 final class TranscriptFile {
   let gate = CableGate()
   let shownBytes: Int
   private let console: Console
   private let file: LineKeeper
 
-  /// Opens and empties the file given by `--transcript`. Check the rest of the command line first.
+  /// Opens and empties the file given by `--transcript`. Call this only after checking the rest of the command line.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {
       if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }
@@ -111,7 +113,7 @@ final class TranscriptFile {
 }
 
 extension World.Settings {
-  /// Creates settings for a world that prints its events, and that writes the transcript and the capture to files.
+  /// Creates the settings for a world that prints its events and writes the transcript and the capture to files.
   init(_ shared: SharedOptions, isVirtual: Bool, _ console: Console) throws {
     self.init()
     let transcript = try TranscriptFile.asked(for: shared, console)

@@ -1,11 +1,11 @@
 import Glibc
 import LinuxIO
 
-/// Runs an event loop for a command, on the main thread, with signals as events and with output that does not block.
+/// Runs an event loop for a command on the main thread. Signals are delivered as events, and output never blocks.
 final class CommandRuntime {
   let loop: EpollLoop
 
-  /// - Parameter secondInterrupt: how long the process may continue after a second Ctrl-C; see ``StopSignals``.
+  /// - Parameter secondInterrupt: how long the process may keep running after a second Ctrl-C; see ``StopSignals``.
   init(_ console: Console, seed: UInt64? = nil, secondInterrupt: Duration = .zero) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
     Self.raiseDescriptorLimit()
@@ -16,7 +16,8 @@ final class CommandRuntime {
     console.goLive(on: loop)
   }
 
-  /// Raises the limit on file descriptors. A thousand accessories need more descriptors than shells allow by default.
+  /// Raises the limit on the number of file descriptors. A thousand accessories need more descriptors than a shell
+  /// allows by default.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -26,10 +27,10 @@ final class CommandRuntime {
 
   var signal: Int32? { StopSignals.first }
 
-  /// The number of stop signals; after the second signal, easim stops waiting.
+  /// How many stop signals have arrived. After the second one, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
-  /// The name of the signal that stops the command, or nil if there was none.
+  /// The name of the signal that stopped the command, or nil if there was none.
   var stopper: String? {
     signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
   }
@@ -41,12 +42,13 @@ final class CommandRuntime {
     return .checkFailed
   }
 
-  /// Runs until `condition` holds, a signal arrives, or `limit` passes, and returns whether the condition holds.
+  /// Runs until `condition` is true, a signal arrives, or `limit` passes. Returns whether `condition` is true.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Runs until the last bytes are sent. Closing channels and releasing USB devices takes a turn or two of the loop.
+  /// Runs until the last bytes have been sent. Closing channels and releasing USB devices takes one or two turns of the
+  /// loop.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A blocking connection to a Unix socket for lines of text.
+/// A blocking connection to a Unix socket, for sending and receiving lines of text.
 final class ControlLine {
   let descriptor: Int32
   private var rest: [UInt8] = []
 
-  /// Connects. If `seconds` is given, connecting and receiving fail after this many seconds without data.
+  /// Connects. If `seconds` is given, connecting and receiving fail after that many seconds without data.
   init?(path: String, seconds: Int? = nil) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

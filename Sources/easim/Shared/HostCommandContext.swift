@@ -6,24 +6,24 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// What all commands that connect to accessories have in common: a device with an app, the selected accessory, the
-/// transcript and the capture.
+/// What all commands that connect to accessories share: a device with an app, the selected accessory, the transcript
+/// and the capture.
 final class HostCommandContext {
   let target: AccessoryTarget
   let app: AppView
   private(set) var hadCable = false
-  /// Whether no cable was ever connected, or the accessory on the last cable was never ready.
+  /// Whether no cable was ever connected, or the accessory on the last cable never became ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
-  /// An address to print where an Apple process prints one, which is meaningless outside this process.
+  /// An address to print where Apple's frameworks print an object's address. It has no meaning outside this process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
-  /// The message for an app whose Info.plist hides all accessories that are present.
+  /// The message to print if the app's Info.plist hides all accessories that are present.
   static let nothingVisible = "there are accessories, but the app sees none of them"
   private let device: Device
   private let options: CableOptions
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
-  /// Creates a context with the protocol, the app's declarations and the faults from the options.
+  /// Creates a context using the protocol, the app's declarations and the faults given by the options.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -85,8 +85,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until `condition` holds, a signal arrives, `limit` passes or no accessory can appear. Then calls `closing`,
-  /// unplugs all cables, and returns whether the condition holds.
+  /// Runs until `condition` is true, a signal arrives, `limit` passes, or no accessory can appear. Then calls
+  /// `closing`, unplugs all cables, and returns whether `condition` is true.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
@@ -100,7 +100,8 @@ final class HostCommandContext {
     return ended
   }
 
-  /// Stops connecting, and unplugs all cables. ``isUnplugged`` becomes true after a turn or two of the loop.
+  /// Stops connecting to accessories, and unplugs all cables. ``isUnplugged`` becomes true one or two turns of the loop
+  /// later.
   func stop(_ closing: () -> Void = {}) {
     target.dialer.stop()
     hadCable = device.cableCount > 0
@@ -113,7 +114,7 @@ final class HostCommandContext {
 }
 
 extension DeviceSettings {
-  /// Creates the device settings for a command from its options, given the time limit of the whole command.
+  /// Creates a command's device settings from its options and from the time limit of the whole command.
   init(
     _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
   ) throws {

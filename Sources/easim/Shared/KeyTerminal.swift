@@ -3,11 +3,11 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal of a command that prints lines and reads keys. Each key arrives at once and is not echoed, and the last
-/// line lists the keys. Ctrl-C still sends a signal. Ctrl-Z returns the terminal to the shell until easim continues. In
-/// the background, easim reads no keys.
+/// The terminal for a command that prints lines and also reads keys. Each key is read immediately and is not echoed.
+/// The last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z gives the terminal back to the shell until easim
+/// continues. While easim is in the background, it reads no keys.
 final class KeyTerminal: DescriptorHandler {
-  /// How often easim checks, in the background, whether it is in the foreground again.
+  /// While easim is in the background, how often it checks whether it is back in the foreground.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console
@@ -19,7 +19,7 @@ final class KeyTerminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var timer: LoopTimer?
 
-  /// Whether there is a terminal for keys and for the last line.
+  /// Whether there is a terminal on which to read keys and show the last line.
   static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
@@ -53,7 +53,7 @@ final class KeyTerminal: DescriptorHandler {
 
   private func take() {
     guard watch == nil else { return }
-    // Reading from the terminal would stop easim in the background.
+    // Reading from the terminal in the background would stop easim.
     guard clinux_terminal_hold_keys(STDIN_FILENO) == 0 else {
       timer?.arm(at: loop.now + Self.period)
       return
@@ -86,7 +86,8 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal has closed. Unless a signal ends the program, it continues without keys.
+      // The terminal has been closed. Unless a signal ends the program, it keeps running but no longer reads key
+      // presses.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import Glibc
 
-/// Finds profiles: at a path, in the user's folder, or among the built-in ones.
+/// Finds profiles by path, in the user's folder, or among the built-in profiles.
 enum Profiles {
   static var library: ProfileLibrary {
     let home =
@@ -10,8 +10,8 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// Returns the coprocessor that a profile requires. Accessories with the same serial number have the same coprocessor
-  /// in every process.
+  /// Returns the coprocessor that a profile requires. If accessories have the same serial number, they have the same
+  /// coprocessor in every process.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessoryRuns
 import LinuxIO
 
-/// A file for a report; its extension selects the format.
+/// A file to write a report to. The file's extension selects the format.
 ///
-/// The path is checked before the run, so that a missing folder does not waste an hour of measuring. The file is
-/// written completely or not at all.
+/// The path is checked before the run, so that an hour of measuring is not wasted because a folder is missing. The file
+/// is written completely or not at all.
 struct ReportFile {
   private let form: ReportForm
   private let path: String
   private let file: WholeFile
   private let name: String
 
-  /// Creates the file named by an option, for a report in one of the formats `forms`. `form` is set if the option
-  /// allows only that format.
+  /// Creates the file that an option names, for a report in one of the formats in `forms`. `form` is set if the option
+  /// allows only one format.
   init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {

@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySimulator
 import AccessoryWorlds
 
-/// The keys of `easim run` on a terminal, their actions, and the line that lists the keys.
+/// The keys of `easim run` on a terminal, the keys' actions, and the line that lists the keys.
 struct RunKeys {
   enum Action: Equatable {
     case perform(AccessoryAction)
-    /// Switches a fault on or off; the value is the index of the fault.
+    /// Switches the fault with this index on or off.
     case toggle(Int)
     case quit
   }
 
   static let mostFaults = 9
 
-  /// The actions with their keys and their words in the line that lists the keys.
+  /// The actions, each with its key and its words in the line that lists the keys.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
@@ -52,10 +52,10 @@ final class RunTerminal {
   private var terminal: KeyTerminal?
   private(set) var isOver = false
 
-  /// Returns whether a run with these options reads keys, which it does not while a transcript fills the terminal.
+  /// Returns whether a run with these options reads keys. It reads none if a transcript is printed on the terminal.
   static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
 
-  /// Returns nil if there is no terminal. `perform` performs an action on every accessory.
+  /// Returns nil if there is no terminal. `perform` carries out an action on every accessory.
   init?(
     _ cables: CableOptions, _ shared: SharedOptions, _ console: Console, on loop: any PollingLoop,
     perform: @escaping (AccessoryAction) throws -> Void

@@ -4,11 +4,11 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// What all commands with a report have in common: the shard, the baseline for a comparison, and the report files.
+/// What all commands with a report share: the shard, the baseline for a comparison, and the report files.
 ///
-/// All of these are checked before the run.
+/// Everything is checked before the run.
 struct RunOutput<Result: Report> {
-  /// The placeholder for the firmware version in the path of a baseline for ``CheckReport``.
+  /// In the path of a baseline for ``CheckReport``, the placeholder for the firmware version.
   fileprivate static var firmware: String { "{firmware}" }
 
   let shard: Shard
@@ -18,7 +18,7 @@ struct RunOutput<Result: Report> {
   private var files: [ReportFile]
   fileprivate let console: Console
 
-  /// - Parameter count: the number of items to divide among shards. If there is only one, the shard from the
+  /// - Parameter count: the number of items to divide among shards. If there is only one item, the shard given by the
   ///   environment is ignored.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
@@ -33,7 +33,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard`, or the one from the environment after printing it.
+  /// Returns the shard given by `--shard`. If the environment gives the shard instead, prints it.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -67,8 +67,8 @@ struct RunOutput<Result: Report> {
 }
 
 extension RunOutput<CheckReport> {
-  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is none,
-  /// prints a message and compares nothing.
+  /// Reads the baseline for the accessory's firmware. The firmware version is known only after the run. If there is no
+  /// baseline for that version, prints a message and compares nothing.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {

@@ -5,8 +5,8 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 
-/// The places where the accessories of `easim run` appear: a shared local directory or bus, or an address for each
-/// accessory.
+/// The places where the accessories of `easim run` appear: a shared local directory or bus, or a separate address for
+/// each accessory.
 struct RunPorts {
   private let console: Console
   private let pattern: String
@@ -16,7 +16,7 @@ struct RunPorts {
 
   /// - Parameters:
   ///   - pattern: an address in which `{index}` is the accessory's number.
-  ///   - report: receives the events of the cables if stdout has another use.
+  ///   - report: receives the cables' events if stdout is used for something else.
   init(
     on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console,
     report: ((TimelineEvent) -> Void)? = nil
@@ -36,7 +36,7 @@ struct RunPorts {
     }
   }
 
-  /// Returns a port for each profile, including the faults of its cables.
+  /// Returns a port for each profile. Each port includes the faults on its cables.
   func ports(for profiles: [Profile]) throws -> [any Port] {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)

@@ -80,7 +80,7 @@ struct SoakOptions: CommandOptions {
 struct SoakRun {
   let recipe: SoakRecipe
   let first: UInt64
-  /// The number of worlds in the whole run, or nil if the run has a time limit instead.
+  /// How many worlds the whole run has, or nil if the run has a time limit instead.
   let total: Int?
   let output: RunOutput<SoakReport>
   let allowsEmpty: Bool
@@ -115,18 +115,18 @@ struct SoakRun {
     shared.seed = first
     if total != 1, let trace = try CaptureFile.trace(for: shared, console, isVirtual: true) {
       trace.isWanted = false
-      // The trace shows a failed world, not the whole run.
+      // The trace shows one failed world instead of the whole run.
       shared.trace = nil
     }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
-    // The folder is created first, so that an error does not appear only after hours.
+    // The folder is created before the run, so that an error is reported immediately instead of after hours.
     if let folder { try PatientFile.makeFolder(folder, named: "--save \(folder)") }
   }
 
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
 
-  /// The number of worlds in this shard, or nil if the run has a time limit instead.
+  /// How many worlds this shard has, or nil if the run has a time limit instead.
   var count: UInt64? { share.map { UInt64($0.count) } }
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }

@@ -13,7 +13,7 @@ import Glibc
 final class SoakSession {
   /// How often to check whether shrinking should stop.
   private static let turn = Duration.milliseconds(50)
-  /// How long the current attempts may continue after the second Ctrl-C, which stops the shrinking.
+  /// After a second Ctrl-C stops the shrinking, how long the current attempts may continue.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -24,7 +24,7 @@ final class SoakSession {
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    // The transcript is written before the loop runs, because writing blocks if the transcript is not read.
+    // The transcript is written before the loop runs, because writing blocks if nothing is reading the transcript.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
@@ -42,7 +42,7 @@ final class SoakSession {
       line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Lets each job finish its current world.
+    // Lets each job finish the world that it is playing.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
@@ -106,7 +106,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The Ctrl-C that stopped the worlds does not stop the shrinking.
+    // The same Ctrl-C that stopped the worlds does not stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }

@@ -10,7 +10,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// The processor time used, which depends less on the machine's load than the elapsed time does.
+  /// How much processor time was used. It depends less on the machine's load than elapsed time does.
   let busy: Double
 
   func tell(_ console: Console, at now: Instant) -> ExitCode {
@@ -24,7 +24,7 @@ struct SoakVerdict {
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.outJudged(console.isJSON ? json(at: now).text : "\(report.headline); hash \(report.hash)")
-    // The rate goes to stderr, because it differs from run to run.
+    // The rate is printed to stderr, because it differs from run to run.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
@@ -49,7 +49,7 @@ struct SoakVerdict {
     }
   }
 
-  /// Writes a failure to a file, if the user gave `--save`.
+  /// Writes a failure to a file if the user gave `--save`.
   private func save(_ seed: UInt64, _ shrunk: SoakReport.Shrunk, _ console: Console) -> String? {
     guard let folder = options.folder else { return nil }
     let path = "\(folder)/soak-\(seed).json5"
@@ -66,7 +66,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// Plays a failed world again to record it, because the same seed gives the same world.
+  /// Plays a failed world again in order to record it. This works because the same seed gives the same world.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
@@ -81,7 +81,7 @@ struct SoakVerdict {
     } catch { console.err("easim: \(path): \(error.reason)") }
   }
 
-  /// Writes the trace of a failure, if the user requested a trace and none has been written yet.
+  /// Writes the trace of a failure if the user requested one and none has been written yet.
   private func record(_ failure: SoakReport.Failure, _ console: Console) {
     guard let trace = console.trace, !trace.isWanted else { return }
     trace.isWanted = true
@@ -96,7 +96,7 @@ struct SoakVerdict {
   private func json(
     _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?, at now: Instant
   ) -> JSONObject {
-    // Shrinking preserves the first broken rule.
+    // Shrinking keeps the rule that was broken first.
     let first = failure.violations.first
     return JSONObject(
       event: "failure", at: now,
