@@ -3,8 +3,8 @@ import AccessoryFormats
 
 /// Generates the tables in docs/control.md and docs/control-reference.md.
 package enum ControlPage {
-  /// Returns an index of the methods, a section for each method, and a description of each type that the methods use. A
-  /// section lists parameters, result and errors, and contains an example with a real result.
+  /// Returns an index of the methods, a section about each method, and a description of each type that the methods use.
+  /// A section lists the method's parameters, result and errors, and contains an example with a real result.
   package static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
@@ -38,12 +38,12 @@ package enum ControlPage {
     }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // Omits the first table, because it lists the fields of all methods together.
+    // Omits the first table, which combines the fields of all methods.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// The names of results that several methods share, which are described as types.
+  /// The names of results that several methods share. The page describes them as types.
   private static let shared: Set<String> = {
     let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
     return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)

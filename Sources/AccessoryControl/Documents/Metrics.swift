@@ -25,7 +25,7 @@ struct AccessoryTally {
 }
 
 extension ControlServer {
-  /// The state of the server in Prometheus's text format.
+  /// The server's state in Prometheus's text format.
   package var metrics: String {
     var metrics = MetricsText()
     func family(

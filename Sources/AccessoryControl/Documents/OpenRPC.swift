@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Describes the protocol as an OpenRPC document. Each type occurs once, in `components`.
+/// Describes the protocol as an OpenRPC document. Each type appears once, in `components`.
 enum OpenRPC {
   static let version = "1.3.2"
 
@@ -20,7 +20,7 @@ enum OpenRPC {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      // OpenRPC requires that mandatory parameters come first.
+      // OpenRPC requires mandatory parameters to come first.
       .init(
         "params",
         .array(

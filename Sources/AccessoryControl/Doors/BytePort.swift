@@ -4,7 +4,7 @@ import Glibc
 import IAP2
 import LinuxIO
 
-/// Carries the bytes of a session over a separate connection after a client has presented the ticket for it.
+/// Carries a session's bytes over a separate connection, once a client has presented the session's ticket on it.
 ///
 /// ```
 ///   waiting for its ticket at a ControlPort ──▶ a ``SessionRelay`` moves the bytes
@@ -41,8 +41,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection because none arrived in time or the session has ended. From then on, requests carry
-  /// the session's bytes again.
+  /// Stops waiting for a connection, because none arrived in time or because the session has ended. From then on, the
+  /// session's bytes are carried by requests again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -51,7 +51,7 @@ final class BytePort: SessionHandler {
     owner.sessionIsReadable(session)
   }
 
-  /// Starts carrying the session's bytes over the connection that presented the ticket.
+  /// Starts carrying the session's bytes over the connection on which the ticket was presented.
   func begin(_ socket: Int32, _ rest: [UInt8]) {
     timer?.cancel()
     // The app may have been killed since the ticket was issued.
@@ -90,15 +90,15 @@ final class BytePort: SessionHandler {
   }
 }
 
-/// Creates and compares tokens that cannot be guessed.
+/// Creates unguessable tokens and compares tokens.
 package enum SecretToken {
-  /// Returns 32 hexadecimal digits from the kernel's random source.
+  /// Returns 32 random hexadecimal digits from the kernel.
   package static func make() -> String {
     var random = SystemRandomNumberGenerator()
     return Hex.number(random.next()) + Hex.number(random.next())
   }
 
-  /// Compares tokens in constant time, so that the duration does not reveal where they differ.
+  /// Compares tokens in constant time, so that the time taken does not reveal where they differ.
   package static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -2,19 +2,21 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A Unix socket or a TCP port for clients. A client's first line states the purpose of its connection:
+/// Listens on a Unix socket or a TCP port for clients. The first line that a client sends states what its connection is
+/// for:
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line
 ///   session TICKET    after this line, one session's bytes in both directions
 /// ```
 ///
-/// The port has one token. `session.port` issues tickets, each of which can be used once. A Unix socket needs no token,
-/// because the kernel identifies the user who connects. On a Unix socket, a connection without such a first line is for
-/// requests.
+/// A port has a single token. Tickets are issued by `session.port`, and each can be used once. A Unix socket needs no
+/// token, because the kernel tells the server which user is connecting. On a Unix socket, a connection that does not
+/// begin with such a line is for requests.
 ///
-/// A connection that has not sent its first line yet is a newcomer. A port with a token keeps only a few newcomers and
-/// drops the oldest to make room, so that a flood of silent connections cannot lock out clients for long.
+/// A connection that has not yet sent its first line is a newcomer. A port with a token keeps only a few newcomers, and
+/// drops the oldest to make room for a new one. A flood of silent connections therefore cannot lock out clients for
+/// long.
 package final class ControlPort {
   static let mostClients = 1_000
   private static let mostNewcomers = 256
@@ -42,7 +44,7 @@ package final class ControlPort {
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // A client that knows the token may connect, whichever user it runs as.
+    // A client that knows the token may connect regardless of which user runs it.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -52,7 +54,7 @@ package final class ControlPort {
     server.portAddresses.append(self.address.description)
   }
 
-  /// Listens on a Unix socket of mode 0600, for programs of the same user.
+  /// Listens on a Unix socket with mode 0600, for programs run by the same user.
   package convenience init(
     _ server: ControlServer, path: String, _ options: TransportOptions, on loop: any PollingLoop,
     warn: @escaping (String) -> Void
@@ -60,7 +62,8 @@ package final class ControlPort {
     try self.init(server, at: .unix(path: path), token: nil, options, on: loop, warn: warn)
   }
 
-  /// Stops listening, and closes all connections for requests. Sessions continue until the server ends them.
+  /// Stops listening, and closes all connections that are used for requests. Connections that carry a session's bytes
+  /// stay open until the server ends the sessions.
   package func close() {
     guard let listener else { return }
     listener.close()
@@ -105,7 +108,7 @@ package final class ControlPort {
     }
   }
 
-  /// Reports only one warning of each kind, because a client may keep retrying.
+  /// Reports each kind of warning only once, because a client may keep retrying.
   private func warnOnce(_ kind: String, _ text: String? = nil) {
     if warned.insert(kind).inserted { warn(text ?? kind) }
   }
@@ -121,7 +124,7 @@ package final class ControlPort {
       }
       serve(newcomer)
     case .session(let ticket):
-      // Sends no answer, because all further bytes on the connection belong to the session.
+      // Sends no answer, because everything else on the connection belongs to the session.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
         let reason = "its ticket belongs to no session or was already used"
         return warnOnce(reason, "refused \(newcomer.peer): \(reason)")
@@ -194,7 +197,8 @@ private final class Newcomer: DescriptorHandler {
 
   deinit { close() }
 
-  /// Closes the connection. Releasing the newcomer would not suffice, because the loop retains what it watches.
+  /// Closes the connection. Releasing the newcomer would not be enough, because the loop retains everything that it
+  /// watches.
   func close() {
     done = nil
     timer?.cancel()
@@ -206,7 +210,7 @@ private final class Newcomer: DescriptorHandler {
 
   func start(on loop: any PollingLoop, _ done: @escaping (FirstLine) -> Void) throws {
     self.done = done
-    // Clients usually send their first line at once.
+    // Most clients send their first line immediately.
     descriptorReady(.readable)
     if isWaiting { watch = try loop.watch(socket, for: .readable, self) }
   }
@@ -241,8 +245,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a final message, and reads what the peer has sent so far, because unread bytes would cause a reset that
-  /// could discard the message.
+  /// Sends a final message. Also reads what the peer has sent so far, because unread bytes would reset the connection,
+  /// and the message could be lost.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -1,32 +1,32 @@
 import AccessoryCore
 import LinuxIO
 
-/// Carries the bytes of one client over stdin and stdout, or over a connected socket.
+/// Connects one client to the server over stdin and stdout, or over a connected socket.
 ///
-/// The door reads only while the client accepts calls, so a client that does not read its answers blocks only itself.
-/// When the input ends, the door sends all pending answers before it closes the client.
+/// The door reads only while the client accepts calls, so a client that does not read its answers blocks nothing but
+/// itself. When the input ends, the door sends all pending answers and then closes the client.
 package final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether the client uses stdin and stdout, in which case a closed output means that it has exited.
+  /// Whether the client uses stdin and stdout. If it does and the output is closed, the client has exited.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false
   private var isEnding = false
   private var ended: (() -> Void)?
 
-  /// Whether the client has ended and the door has written everything.
+  /// Whether the client has ended and everything has been written.
   package private(set) var isOver = false
 
-  /// The error that occurred when reading requests or writing answers, or nil if there was none.
+  /// The error from reading requests or writing answers, or nil if there was none.
   package private(set) var failure: String?
 
   package convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Serves a client on a connected socket, beginning with bytes that have already been read from it. The door closes
-  /// the socket when the client has ended.
+  /// Serves a client on a connected socket. Some bytes may already have been read from the socket. The door closes the
+  /// socket when the client has ended.
   package convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -45,7 +45,7 @@ package final class DescriptorDoor {
     stream.resumeReading()
   }
 
-  /// Sends as many bytes as possible, then waits for more input or for room in the output.
+  /// Sends as many bytes as possible, and then waits for more input or for room in the output.
   private func flush() {
     guard !isEnding else { return }
     var isFull = false
@@ -107,7 +107,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
     if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
-    // Continues reading, because a client on a socket may have sent its last requests before it disconnected.
+    // Keeps reading, because a client on a socket may have sent its last requests just before it disconnected.
     isOutputClosed = true
     if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
     flush()

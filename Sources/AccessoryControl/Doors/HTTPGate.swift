@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryPages
 
-/// Decides whether to admit an HTTP request, based on its first line and headers.
+/// Decides from the first line and the headers of an HTTP request whether to admit it.
 ///
-/// Because any web page can make a browser send requests to this machine, the gate checks three things. Checking the
-/// `Host` stops DNS rebinding, in which an attacker's host name refers to this machine. Checking the `Origin` stops
-/// requests from other web pages. Without the token, only the page and `/healthz` are available. The page contains no
-/// secret, because the token follows the `#` in the page's address, a part that browsers do not send.
+/// Any web page can make a browser send requests to this machine, so the gate checks three things. Checking `Host`
+/// prevents DNS rebinding, in which the attacker's own host name resolves to this machine. Checking `Origin` blocks
+/// requests from other web pages. Checking the token limits everyone else to the page and `/healthz`. The page itself
+/// contains no secret. The token comes after the `#` in the page's address, and browsers do not send that part.
 package struct HTTPGate: Equatable, Sendable {
-  /// The kinds of requests, by path.
+  /// The kinds of requests. The path determines the kind.
   package enum Route: String, Equatable, Sendable, CaseIterable {
     case page = "/"
     case rpc = "/rpc"
@@ -19,7 +19,7 @@ package struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether this path is available without the token.
+    /// Whether this path can be used without the token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {
@@ -38,7 +38,7 @@ package struct HTTPGate: Equatable, Sendable {
   package enum Refusal: Error, Equatable {
     /// The `Host` header is missing or names another server.
     case foreignHost(String?)
-    /// The request comes from another server's web page.
+    /// The request comes from a web page of another server.
     case foreignOrigin(String)
     case noToken
     case unknownPath(String)
@@ -104,7 +104,7 @@ package struct HTTPGate: Equatable, Sendable {
     isForMetrics = false
   }
 
-  /// Creates a gate for a server that provides only metrics, without a token.
+  /// Creates a gate for a server that provides only metrics and needs no token.
   package init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)
@@ -125,7 +125,7 @@ package struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if a request with this decision must have had the token.
+  /// Returns true if the gate makes this decision only for requests with the token.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

@@ -1,13 +1,14 @@
 import AccessoryCore
 
-/// A client that sends and receives lines of JSON-RPC, while the owner of this object does the I/O.
+/// A client that sends and receives lines of JSON-RPC. The owner of this object does the I/O.
 ///
-/// - While more than ``mostUnsent`` bytes are unsent, no further line is handled: ``wantsToRead`` is false, and the
-///   door stops reading. A client that does not read its answers therefore blocks only itself, and no buffer grows.
+/// - While more than ``mostUnsent`` bytes are unsent, no further lines are handled: ``wantsToRead`` is false, and the
+///   door stops reading. Therefore, a client that does not read its answers blocks only itself, and no buffer grows
+///   without limit.
 /// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
 ///   how many were dropped.
 public final class RPCLines {
-  /// The number of unsent bytes above which no further line is handled.
+  /// While more bytes than this are unsent, no further lines are handled.
   package static let mostUnsent = UnsentNews.few
 
   /// Called when there are bytes to send, or when ``wantsToRead`` has changed.
@@ -17,7 +18,7 @@ public final class RPCLines {
   private var unsent = UnsentNews(.lines)
   private var isHandling = false
 
-  /// Creates the lines of a client.
+  /// Creates the object that sends and receives lines for a client.
   public init(_ client: ControlClient) {
     self.client = client
     client.changed = { [weak self] in self?.handleLines() }
@@ -33,7 +34,7 @@ public final class RPCLines {
   /// The number of unsent bytes.
   public var unsentCount: Int { unsent.count }
 
-  /// Whether every request has been answered.
+  /// Whether all requests have been answered.
   package var isIdle: Bool { client.isIdle && cutter.count == 0 }
 
   /// Handles received bytes.
@@ -43,15 +44,15 @@ public final class RPCLines {
     handleLines()
   }
 
-  /// Passes the unsent bytes to `body`, which returns how many bytes it sent.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it has sent.
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // Handles the lines in a later turn of the loop, because a call may be in progress.
+    // Handles the lines in a later turn of the loop, because a call may be in progress now.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
-  /// Ends the client when its connection has ended.
+  /// Ends the client after its connection has ended.
   public func close(_ reason: String) {
     changed = nil
     unsent = UnsentNews(.lines)
@@ -59,7 +60,7 @@ public final class RPCLines {
   }
 
   private func handleLines() {
-    // Handling a request may complete other requests and call this function again.
+    // Handling a request may complete other requests, which may call this function again.
     guard !isHandling else { return }
     isHandling = true
     defer { isHandling = false }
@@ -84,7 +85,7 @@ public final class RPCLines {
   }
 }
 
-/// Extracts lines from received bytes, each no longer than ``RPCDocument/longest``.
+/// Splits received bytes into lines. No line is longer than ``RPCDocument/longest``.
 private struct RPCLineCutter {
   private var rest = ByteQueue()
   private var scanned = 0

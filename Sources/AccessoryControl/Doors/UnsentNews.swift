@@ -1,31 +1,31 @@
 import AccessoryCore
 
-/// The answers and notifications that have not been sent to a client yet.
+/// The answers and notifications that have not yet been sent to a client.
 ///
-/// Notifications are dropped while too many bytes are unsent. When most bytes have been sent, a `dropped` notification
-/// reports how many notifications were dropped.
+/// Notifications are dropped while too many bytes are unsent. Once most of the bytes have been sent, a `dropped`
+/// notification reports how many notifications were dropped.
 package struct UnsentNews {
-  /// The number of unsent bytes below which notifications are accepted again and doors read further requests.
+  /// While fewer bytes than this are unsent, notifications are accepted again and doors read further requests.
   package static let few = 1 << 20
-  /// The number of unsent bytes from which notifications are dropped.
+  /// When this many bytes are unsent, notifications are dropped.
   static let most = 4 << 20
 
   package enum Form: Sendable {
     case lines
-    /// Each notification is a server-sent event.
+    /// Each notification is formatted as a server-sent event.
     case events
   }
 
   private let form: Form
   private var bytes = ByteQueue()
-  /// The number of dropped notifications that have not been reported yet.
+  /// How many notifications were dropped since the last report.
   package private(set) var droppedCount = 0
 
   package init(_ form: Form) { self.form = form }
 
   package var count: Int { bytes.count }
 
-  /// Adds a notification, or drops it and returns false.
+  /// Adds a notification. If there is no room, drops it and returns false.
   package mutating func add(_ news: ControlNews) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1
@@ -37,7 +37,7 @@ package struct UnsentNews {
 
   package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Passes the unsent bytes to `body`, which returns how many bytes it sent.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it has sent.
   package mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }

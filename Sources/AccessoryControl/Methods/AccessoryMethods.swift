@@ -8,7 +8,7 @@ import AccessoryReplay
 import AccessorySimulator
 
 extension ControlMethods {
-  /// The methods for accessories. The documentation lists the methods for their sessions last.
+  /// The methods for accessories. In the documentation, the methods for an accessory's sessions come last.
   static let accessories: [ControlMethod] =
     adding + accessoryActions.prefix { $0.name != "accessory.closeSessions" } + others
     + accessoryActions.drop { $0.name != "accessory.closeSessions" }
@@ -208,7 +208,7 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
   }
 
-  /// Returns the recording in the capture file named or contained in the request, or nil if there is none.
+  /// Returns the recording from the capture that the request contains or whose file it names, or nil if there is none.
   func read(_ call: ControlCall) throws(RPCError) -> Recording? {
     switch (recording, recordingData) {
     case (nil, nil): return nil

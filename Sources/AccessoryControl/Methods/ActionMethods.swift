@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryWorlds
 
-// Methods that each perform one action in the action table.
+// Methods that each perform one of the actions in the action table.
 
 extension ControlMethods {
   static let accessoryActions = WorldAction.kinds().compactMap { kind in
@@ -43,7 +43,7 @@ extension ControlMethods {
       ) { call, answer, accessory, isUnnoticed in
         let accessory = try call.server.accessories.find(accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: isUnnoticed))
-        // Answers in a later turn of the loop, when the accessory has noticed the end of its cable.
+        // Answers in a later turn of the loop, after the accessory has noticed that its cable has been unplugged.
         call.server.later { answer(.success(accessory)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(ControlledAccessory.answer) { $0 }

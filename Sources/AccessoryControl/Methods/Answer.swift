@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The answer of a method, which is an object with keys computed from `Source`. Unlike a `Record`, an answer is only
-/// written, so it needs no type for the values.
+/// A method's answer: an object whose values are computed from a `Source`. Unlike a `Record`, an answer is only written
+/// and never read, so no type is needed for its values.
 struct Answer<Source>: Sendable {
   let shape: RecordShape
   let tree: @Sendable (Source) -> JSON5Value

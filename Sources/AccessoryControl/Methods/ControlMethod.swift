@@ -1,31 +1,32 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// A method of the control protocol. The parser of parameters, `rpc.discover` and docs/control-reference.md use this
-/// description.
+/// Describes a method of the control protocol. The description is used by the parser of parameters, by `rpc.discover`,
+/// and for docs/control-reference.md.
 package struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   package let name: String
   package let summary: String
   package let params: RecordShape
   package let result: RecordShape
-  /// The kinds of errors that the method can return in addition to `params`.
+  /// The kinds of errors that the method can return, apart from `params`.
   package let errors: [RPCError.Kind]
-  /// The method's effect on the server, which determines whether other clients are notified.
+  /// How the method affects the server, which determines whether other clients are notified.
   package let effect: Effect
-  /// The parameters of the example in the documents, which a test runs.
+  /// The parameters of the documentation's example, which a test runs.
   package let example: String
-  /// The result of the example if it varies between runs or needs several processes, or nil if the test generates it.
+  /// The example's result if it varies between runs or needs several processes, or nil if the test generates the
+  /// result.
   package let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
-  /// The effect of a method on the server.
+  /// How a method affects the server.
   package enum Effect: Sendable {
     /// The method changes something, so each successful call sends a `change` notification.
     case changes
-    /// The method changes the clock of a world with virtual time, but nothing in a world with real time.
+    /// The method changes the clock of a world in virtual time, and changes nothing in a world in real time.
     case passesTime
-    /// The method changes only the bytes of sessions and the client's own subscriptions.
+    /// The method changes only sessions' bytes and the client's own subscriptions.
     case reads
   }
 
@@ -39,12 +40,12 @@ package struct ControlMethod: Sendable {
     ) { call, asked, answer in
       let values = try Self.values(of: params, in: asked, of: name)
       let made = try body(call, repeat each values)
-      // If a file has not been read yet, the result is discarded and the method will be called again.
+      // If a file has not been read yet, the result is discarded, and the method is called again later.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
-  /// Creates a method without a result.
+  /// Creates a method that returns no result.
   init<each Value>(
     _ name: String, _ summary: String, _ params: Arguments<repeat each Value>, effect: Effect = .changes,
     errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -55,8 +56,8 @@ package struct ControlMethod: Sendable {
       body)
   }
 
-  /// Creates a method that may answer later. If the method throws an error, that error is its answer, and the method
-  /// must not answer again.
+  /// Creates a method that may answer later. If the method throws an error, the error is the answer, and the method
+  /// must not answer a second time.
   init<each Value, Source>(
     later name: String, _ summary: String, _ params: Arguments<repeat each Value>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -81,7 +82,8 @@ package struct ControlMethod: Sendable {
     (self.params, self.result) = (params, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
-      // Finds the world before the method runs, because the method may remove the object that leads to it.
+      // Finds the world before the method runs, because the method may remove the object that is needed to find the
+      // world.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, asked) { answer in
         let tree = answer.map { result.tree($0) }
@@ -104,7 +106,7 @@ final class ControlCall {
   let server: ControlServer
   let client: ControlClient
   let files = RequestFiles()
-  /// The server's profiles, read through ``files``.
+  /// The server's profiles. Their files are read through ``files``.
   var profiles: ProfileLibrary {
     var library = server.settings.profiles
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
@@ -124,7 +126,7 @@ final class ControlCall {
 
   var isAnswered: Bool { done == nil }
 
-  /// Answers the request unless it has been answered.
+  /// Answers the request unless it has already been answered.
   func answer(_ result: Result<JSON5Value, RPCError>) {
     let done = done
     self.done = nil
@@ -133,7 +135,7 @@ final class ControlCall {
 }
 
 package enum ControlMethods {
-  /// All methods, in the order of the documentation.
+  /// All methods, in the order used in the documentation.
   package static let all: [ControlMethod] =
     server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures
     + traces

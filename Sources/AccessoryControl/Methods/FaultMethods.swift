@@ -2,7 +2,7 @@ import AccessoryFaults
 import AccessoryFormats
 
 extension ControlMethods {
-  /// The methods for the faults of an accessory's cable, which can change while the accessory is plugged in.
+  /// The methods for faults on an accessory's cable. Faults can change while the accessory is plugged in.
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",

@@ -77,7 +77,8 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // Finishes in a later turn of the loop, so that the app is notified before the picker answers.
+              // Finishes in a later turn of the loop, so that the app receives its notification before the picker's
+              // result.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
@@ -86,12 +87,12 @@ extension ControlMethods {
 
 struct AppPicker {
   var isShown = false
-  /// What the user does in the current picker, or in the next one if none is shown.
+  /// What the user does in the picker that is shown, or in the next one if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the chosen accessory, or nil after the app has been notified.
+  /// The serial number of the chosen accessory. Becomes nil once the app has been notified.
   var chosenSerial: String?
 
-  /// Returns true, but only once, for the chosen accessory.
+  /// Returns true if this is the chosen accessory, but only the first time.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

@@ -132,7 +132,7 @@ extension ControlServer {
   }
 }
 
-/// The ID of the request to cancel: a string or a whole number.
+/// The ID of the request to cancel. It is a string or an integer.
 private enum CancelledRequest: Equatable, Sendable {
   case text(String)
   case number(Int)

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions of apps, and of accessories whose sessions a client has taken over.
+  /// The methods for the sessions of apps, and for accessories' sessions that a client has taken over.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
@@ -93,7 +93,7 @@ extension ControlMethods {
     },
   ]
 
-  /// The maximum number of bytes that may wait for room in a session.
+  /// How many bytes may wait for room in a session.
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
@@ -101,7 +101,7 @@ extension ControlMethods {
     Key("t", .seconds, "seconds on the world's clock") { $0.time.wholeSeconds }
   }
 
-  /// Issues a ticket for a connection that carries the bytes of a session.
+  /// Issues a ticket for a connection that will carry a session's bytes.
   static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
     let address = call.client.cameByPort ? nil : call.server.portAddresses.first
     guard call.client.cameByPort || address != nil else {
@@ -163,7 +163,8 @@ private struct ReadBytes {
   }
 }
 
-/// The address to which a client connects for the bytes of a session, and the line to send there first.
+/// The address to which a client connects in order to exchange a session's bytes, and the first line that it sends
+/// there.
 struct PortPlace {
   let address: String?
   let firstLine: String

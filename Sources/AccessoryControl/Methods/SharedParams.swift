@@ -18,7 +18,7 @@ extension Format<Double> {
 }
 
 extension Instant {
-  /// Seconds since the start of the clock, with six decimal places.
+  /// Seconds since the clock started, with six decimal places.
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 

@@ -4,7 +4,7 @@ import AccessorySessions
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for worlds. The world `main` exists from the start.
+  /// The methods for worlds. The world `main` exists from the beginning.
   static let worlds: [ControlMethod] = [
     ControlMethod(
       "world.create",
@@ -31,7 +31,7 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // Keeps the world alive until its last scheduled work has run.
+      // Keeps the world alive until its last scheduled task has run.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
     },
   ]

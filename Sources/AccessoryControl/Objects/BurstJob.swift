@@ -4,8 +4,8 @@ import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
 
-/// A load test in a world, in which a separate app on the world's device opens sessions with one accessory and sends
-/// bursts.
+/// A load test in a world. The world's device has a separate app for it, which opens sessions with one accessory and
+/// sends bursts.
 final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
@@ -57,7 +57,7 @@ final class BurstJob: AppHandler {
     var report = runner.report
     report.require(limits)
     app.close("the load test is over")
-    // Retains this object until its sessions have ended, because they call it.
+    // Keeps this object alive until its sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }
@@ -97,7 +97,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The totals of all load tests on a server, by accessory, for metrics.
+/// For metrics, the totals of all load tests that a server has run, by accessory.
 struct BurstTallies {
   struct Tally {
     var bursts = 0
@@ -106,7 +106,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The maximum number of accessories with separate totals; all others share one.
+  /// How many accessories have separate totals. All other accessories share one.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// An event in a world, as sent to clients: a timeline entry, an app's notification, a session's event, or a change by
-/// a request. The notices of a world are numbered from 1.
+/// An event in a world, as sent to clients: a timeline entry, an app's notification, a session's event, or a change
+/// made by a request. The notices of each world are numbered starting at 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
@@ -57,7 +57,7 @@ struct ControlNotice {
   }
 }
 
-/// A message that the server sends without a request: a notice or the state of a job.
+/// A message that the server sends without being asked: a notice or the state of a job.
 package final class ControlNews {
   private enum Content {
     case notice(ControlNotice)
@@ -79,7 +79,7 @@ package final class ControlNews {
 
   var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
 
-  /// The notification as a line, which is encoded once for all clients.
+  /// The notification as a line. It is encoded only once for all clients.
   private(set) lazy var line: String =
     switch content {
     case .notice(let notice): RPCDocument.notification(method, notice.json)
@@ -109,7 +109,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// The ID of the accessory if the event occurred at an accessory's end, or nil if it occurred at an app's end.
+  /// The accessory's ID if the event occurred at an accessory's end, or nil if it occurred at an app's end.
   var accessory: String?
   var app: String?
   var protocolName: String?
@@ -125,7 +125,7 @@ struct SessionNews {
 }
 
 struct ChangeNews {
-  /// Longer parameters and results are omitted, because each world keeps thousands of notices.
+  /// Parameters and results longer than this are omitted, because each world keeps thousands of notices.
   private static let longest = 1_000
 
   let request: String
@@ -136,8 +136,8 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // If the result describes the state of an object, the notice contains only its IDs. A result with a single key is
-    // the ID of a new object.
+    // If the result describes the state of an object, the notice contains only its IDs. If a result has only one key,
+    // its value is the ID of a new object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

@@ -8,10 +8,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The server of the control protocol, which owns its clients and the simulated worlds with accessories and apps.
+/// The control protocol's server. It owns its clients, and the simulated worlds with their accessories and apps.
 ///
-/// The server does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect the server to stdin
-/// and stdout, to sockets and to HTTP. All work takes place on the server's loop.
+/// The server itself does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect the server to
+/// stdin and stdout, sockets and HTTP. Everything happens on the server's loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -20,7 +20,7 @@ import LinuxIO
 /// ```
 public final class ControlServer {
   static let mostWorlds = 1_000
-  /// The maximum number of objects of one kind (accessories, apps, hosts or open sessions) in a world.
+  /// How many objects of each kind (accessories, apps, hosts or open sessions) a world can have.
   static let mostObjects = 10_000
 
   /// The settings of a server.
@@ -29,22 +29,22 @@ public final class ControlServer {
     /// Whether accessories may run programs on this machine.
     package var allowsExec = false
     package var transport = TransportOptions()
-    /// The media that provide addresses.
+    /// The media through which accessories and devices can be reached.
     package var media = MediumTable.standard
     package var profiles = ProfileLibrary()
-    /// Creates the coprocessor for an accessory that is plugged in outside the server.
+    /// Creates the coprocessor for an accessory that is plugged in at a port instead of the world's device.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports control messages as events.
     package var tellsMessages = false
-    /// Called with every event of every world.
+    /// Called for every event in every world.
     package var report: (TimelineEvent) -> Void = { _ in }
-    /// The time at which the loop's clock showed zero, in nanoseconds since 1970; used in captures.
+    /// When the loop's clock showed zero, in nanoseconds since 1970. Captures use it.
     package var epoch: Int64 = 0
-    /// Formats an event as a comment for a capture.
+    /// Formats an event as a comment in a capture.
     package var eventText: (TimelineEvent) -> String = { $0.json }
-    /// Where to keep captures and reports after the server has ended, or nil to keep none.
+    /// Where to keep captures and reports after the server has exited, or nil to keep none.
     package var kept: (any KeptFiles)?
-    /// The default seed of worlds.
+    /// The seed of worlds for which no other seed is given.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.
@@ -79,19 +79,19 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client. What the client launches ends with ``ControlClient/close(_:)``.
+  /// Creates a client. Creates a client. Whatever it launches ends when ``ControlClient/close(_:)`` is called.
   ///
-  /// - Parameter isTransient: whether what the client launches outlives it, as for a single HTTP request.
+  /// - Parameter isTransient: whether everything that the client launches outlives it, as for a single HTTP request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
     return client
   }
 
-  /// Adds an accessory to the world `main`, where clients can control it, and plugs it in at the given port.
+  /// Adds an accessory to the world `main`, and plugs it in at the given port. Clients can control the accessory.
   ///
   /// - Returns: the accessory's ID.
-  /// - Throws: an error if the accessory cannot be plugged in there.
+  /// - Throws: an error if the accessory cannot be plugged in at the port.
   package func run(
     _ profile: Profile, at port: any Port, handshakeTimeouts: HandshakeTimeouts,
     link: @escaping (inout LinkSettings) -> Void
@@ -104,8 +104,8 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory in the world `main` that allows the action; for example, only accessories
-  /// that are plugged in can be unplugged.
+  /// Performs an action on every accessory in the world `main` for which the action is possible. For example, only an
+  /// accessory that is plugged in can be unplugged.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   package func performOnAll(_ action: AccessoryAction) throws {
@@ -124,7 +124,7 @@ public final class ControlServer {
     settle()
   }
 
-  /// Does all work that is due without advancing virtual time.
+  /// Does all work that is already due, without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
   /// Runs work in a later turn of the loop, when no call is in progress.
@@ -132,8 +132,8 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request changes, which contains the object named in its parameters, or nil if the request
-  /// changes no world.
+  /// Returns the world that a request changes, or nil if it changes none. The request's parameters name an object in
+  /// that world.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -149,7 +149,8 @@ public final class ControlServer {
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }
 
-  /// Ends all worlds and unplugs everything. The loop must run a little longer, so that both ends of each cable notice.
+  /// Ends all worlds and unplugs everything. The loop must then run a little longer, so that both ends of each cable
+  /// notice the unplugging.
   package func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
@@ -159,7 +160,7 @@ public final class ControlServer {
   package var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// The objects of one kind, by ID. IDs are not reused.
+/// The objects of one kind, by ID. IDs are never reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String

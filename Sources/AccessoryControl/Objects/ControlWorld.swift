@@ -8,35 +8,36 @@ import AccessorySessions
 import AccessoryWorlds
 import LinuxIO
 
-/// A world of a server, with an Apple device, its apps, and accessories.
+/// A world hosted by a server. It has an Apple device with apps, and accessories.
 ///
-/// A world in real time runs by itself. In virtual time, a request does only work that is due, and time passes only
-/// while a client waits: in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
+/// A world in real time runs on its own. In virtual time, a request does only the work that is already due. Time passes
+/// only while a client is waiting, either in `time.advance` or `time.runUntil`, or in a read or write with a time
+/// limit.
 final class ControlWorld {
-  /// The number of notices to keep for clients that connect later.
+  /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
-  /// The number of turns of the virtual loop before other clients are served.
+  /// How many turns the virtual loop runs before other clients are served.
   private static let turnsAtOnce = 2_000
 
   let id: String
   let choices: WorldChoices
   unowned let server: ControlServer
   let world: World
-  /// The loop for virtual time, or nil in real time.
+  /// The loop for virtual time, or nil if the world runs in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// The IDs of accessories, by the numbers that identify accessories in the events of the world.
+  /// The accessories' IDs, keyed by the numbers that identify accessories in the world's events.
   var numbers: [Int: String] = [:]
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients that have taken over sessions with new events. The waits of these clients end, so that the clients can
+  /// Clients with new events in sessions that they have taken over. These clients' waits end, so that the clients can
   /// react before more time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
-  /// Sessions that have ended but can still be read.
+  /// Sessions that have ended but whose bytes can still be read.
   private var endedSessions = Queue<String>()
   private var killedApps: [ControlledApp] = []
   private(set) var failure: RPCError?
@@ -62,7 +63,7 @@ final class ControlWorld {
     packets.changed = { [weak self] in self?.recheck() }
   }
 
-  /// Forwards events to the world. Events during the creation of the world are dropped.
+  /// Forwards events to the world. Events that occur while the world is being created are dropped.
   private final class EventForwarder {
     weak var world: ControlWorld?
   }
@@ -83,7 +84,7 @@ final class ControlWorld {
     add(.event(event), about: accessory, for: nil)
   }
 
-  /// Adds a notice, which `owner` receives even without a subscription.
+  /// Adds a notice. `owner` receives it even without a subscription.
   func add(
     _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
   ) {
@@ -105,7 +106,7 @@ final class ControlWorld {
 
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// Returns the accessory to which an event belongs, found by its cable or by its serial number.
+  /// Returns the accessory that an event is about. The event's cable or serial number identifies the accessory.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
@@ -118,7 +119,7 @@ final class ControlWorld {
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition, and calls `done` once, at the deadline or earlier.
+  /// Waits for a notice or a condition. Calls `done` once, at the deadline at the latest.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
@@ -143,7 +144,7 @@ final class ControlWorld {
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
-  /// Ends the waits of a client because of an event in a session that it has taken over.
+  /// Ends a client's waits because of an event in a session that the client has taken over.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
   private func finish(_ how: (ControlWait) -> ControlWait.End?) {
@@ -166,7 +167,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Advances virtual time while any client waits.
+  /// Advances virtual time while any client is waiting.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
