@@ -214,14 +214,14 @@ final class ControlWorld {
     for capture in captures { capture.include(taps, name) }
   }
 
-  /// Keeps an ended session readable until many other sessions have ended.
+  /// Keeps an ended session readable until many more sessions have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app until its open sessions end, as on some systems.
+  /// Keeps a killed app until its open sessions end, which some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {
@@ -251,10 +251,10 @@ final class ControlWorld {
 
 final class ControlWait {
   enum End {
-    /// The expected notice or condition occurred.
+    /// The notice arrived, or the condition became true.
     case reached(ControlNotice?)
     case limit
-    /// A session that the client has taken over has a new event.
+    /// There is a new event in a session that the client has taken over.
     case attention
     /// The client has ended or has cancelled the request.
     case cancelled

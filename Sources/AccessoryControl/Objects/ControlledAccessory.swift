@@ -12,21 +12,22 @@ import IAP2
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// The port at which the accessory is plugged in, or nil for the world's own device.
+  /// The port at which the accessory is plugged in, or nil if it is plugged in to the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// The behaviors that replace those of the profile, by protocol; the key nil stands for all other protocols.
+  /// The behaviors that replace the profile's behaviors, by protocol. The key nil stands for all other protocols.
   private var behaviors: [String?: Behavior] = [:]
-  /// The recording that the accessory plays back in its sessions, or nil if there is none.
+  /// The recording that the accessory plays back in its sessions, or nil if it plays none.
   private let recorded: RecordedBehavior?
-  /// The client that has taken over sessions, and their protocols, or nil for all protocols.
+  /// The client that has taken over sessions, and the protocols of those sessions. The protocols are nil if the client
+  /// has taken over all of them.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   let taps = CableTaps()
   var tally = AccessoryTally()
   private(set) lazy var received = ReceivedBytes(on: world.loop)
   private var simulated: SimulatedAccessory?
-  /// Whether the accessory's quirks have changed since ``simulated`` was created.
+  /// Whether the profile has changed since ``simulated`` was created.
   private var isStale = false
 
   private let handshakeTimeouts: HandshakeTimeouts
@@ -113,15 +114,15 @@ final class ControlledAccessory {
     world.server.accessories.remove(id)
   }
 
-  /// Retains a replaced accessory until its cable and programs have ended.
+  /// Keeps a replaced accessory alive until its cable and programs have ended.
   private func keep(_ former: SimulatedAccessory) {
     world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
   }
 
   // MARK: Quirks and behaviors
 
-  /// Changes the profile, and returns true if the change takes effect now, not only when the accessory is next plugged
-  /// in.
+  /// Changes the profile. Returns true if the change takes effect immediately, or false if it takes effect the next
+  /// time the accessory is plugged in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -139,13 +140,13 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // The client keeps the protocols that it took over earlier; nil stands for all protocols.
+    // The client keeps the protocols that it has already taken over; nil stands for all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Gives later sessions to the profile's behavior, and closes those that a client has taken over.
+  /// Lets the profile's behavior handle new sessions, and closes the sessions that a client has taken over.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

@@ -3,17 +3,17 @@ import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
 
-/// An app that a client controls over the protocol. Its ``AppView`` implements all rules for notifications, suspension
-/// and sessions.
+/// An app that a client controls over the protocol. Its ``AppView`` implements all the rules for notifications,
+/// suspension and sessions.
 final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// The client with which the app ends, or nil if the app outlives the client that launched it.
+  /// The client that launched the app, if the app ends when the client does. Otherwise nil.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
-  /// The view of an app that was killed while it had open sessions, or nil.
+  /// The view of the app if it was killed while it had open sessions, or nil otherwise.
   private var killed: AppView?
 
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
@@ -37,7 +37,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. Separate methods launch the app and open sessions.
+  /// Performs an action on this app. Other methods launch the app and open sessions.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -70,14 +70,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app, and closes its sessions or, as on some systems, leaves them open. If sessions stay open, the
-  /// accessory notices no change, but its bytes are not read.
+  /// Ends the app. Its sessions are closed or, as on some systems, stay open. If sessions stay open, the accessory
+  /// notices no change, but its bytes are no longer read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, !openSessions.isEmpty {
       killed = ended
-      // Separate connections are closed, like the sockets of a process that exits.
+      // Separate connections for sessions are closed, as the sockets of a process are when it exits.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {
@@ -88,7 +88,7 @@ final class ControlledApp: AppHandler {
     if picker.isShown { world.recheck() }
   }
 
-  /// Returns true if the app was killed and has no open session, so that it can be dropped.
+  /// Returns true if the app has been killed and has no open sessions left, so that it can be dropped.
   func forgetIfDone() -> Bool {
     guard openSessions.isEmpty else { return false }
     closeSessions("the app was killed")

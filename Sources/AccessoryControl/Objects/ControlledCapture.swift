@@ -3,13 +3,13 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessorySessions
 
-/// A recording of cables, as pcapng or as a transcript, which clients can start and stop while the cables are in use.
+/// A recording of cables, as pcapng or as a transcript. Clients can start and stop it while the cables are in use.
 ///
-/// The bytes are kept in memory, so that clients can read them, and also in a file if the server keeps files. Recording
-/// stops at a limit without damaging the file.
+/// The bytes are kept in memory, so that clients can read them. If the server keeps files, the bytes are also written
+/// to one. When the limit is reached, the recording stops, but the file remains valid.
 final class ControlledCapture {
   static let mostCaptures = 1_000
-  /// The maximum number of bytes in all captures of a server.
+  /// How many bytes all captures of a server may have in total.
   static let mostBytes = 256 << 20
 
   enum Form: String, CaseIterable, Sendable {
@@ -32,7 +32,7 @@ final class ControlledCapture {
   let limit: Int
   private(set) var bytes: [UInt8] = []
   private(set) var isRecording = true
-  /// The number of blocks or lines that were dropped for lack of room.
+  /// How many blocks or lines were dropped because there was no room for them.
   private(set) var lostCount = 0
   private(set) var failure: String?
   private let key: Int
@@ -70,7 +70,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Adds an object that is new in the world, if the capture records the whole world.
+  /// If the capture records the whole world, adds an object that is new in the world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }
@@ -85,7 +85,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Records an event of the world, as a comment in pcapng.
+  /// Records an event in the world. In pcapng, the event becomes a comment.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =
@@ -119,22 +119,22 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// The number of bytes that this capture reserves in the memory for all captures.
+  /// How much of the memory for all captures is reserved for this capture, in bytes.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var path: String { "/captures/\(name)" }
 }
 
 extension ControlServer {
-  /// The cables of an accessory or address, which the program can record without the control protocol.
+  /// The cables of an accessory, which the program can record without using the control protocol.
   package struct Recordable {
     package let id: String
     package let name: String
-    /// The accessory's world, or the address at which the accessory is plugged in.
+    /// The accessory's world, or the address where the accessory is plugged in.
     package let place: String
-    /// The time at which the clock of the accessory's world showed zero, in nanoseconds since 1970.
+    /// When the clock of the accessory's world showed zero, in nanoseconds since 1970.
     package let epoch: Int64
-    /// The observers of the accessory's cables, by key. The server itself uses positive keys.
+    /// The observers of the accessory's cables, by key. Positive keys are used by the server itself.
     package let taps: CableTaps
 
     package init(id: String, name: String, place: String, epoch: Int64, taps: CableTaps) {
@@ -150,7 +150,7 @@ extension ControlServer {
     }
   }
 
-  /// Returns the media type and bytes of the capture at a path such as `/captures/c1.pcapng`.
+  /// Returns the media type and the bytes of the capture at a path such as `/captures/c1.pcapng`.
   package func capture(at path: String) -> (type: String, bytes: [UInt8])? {
     guard let capture = captures.all.first(where: { $0.path == path }) else { return nil }
     let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"

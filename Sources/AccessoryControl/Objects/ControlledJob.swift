@@ -2,10 +2,10 @@ import AccessoryFormats
 import AccessoryPages
 import AccessoryRuns
 
-/// A long run, such as a load test, a scenario, or worlds generated from seeds. A job reports its progress, can be
-/// cancelled, and keeps its report after the end.
+/// A run that takes a while, such as a load test, a scenario, or worlds generated from seeds. A job reports its
+/// progress, can be cancelled, and keeps its report after it has ended.
 final class ControlledJob {
-  /// The maximum number of jobs, above which the oldest ended job is dropped.
+  /// How many jobs are kept. When there are more, the oldest job that has ended is dropped.
   static let mostKept = 100
 
   enum Kind: String, CaseIterable, Sendable {
@@ -19,17 +19,17 @@ final class ControlledJob {
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
-  /// Stops the run, which then ends with the results so far.
+  /// Stops the run. It then ends with the results collected so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Reports in the job's older formats, which existing programs read.
+  /// Reports in older formats, which existing programs still read.
   private var ownForms: [ReportForm: String] = [:]
   var figures: () -> JSON5Value? = { nil }
-  /// The trace recorder of a run with its own world, or nil if the run uses ``world``.
+  /// The trace recorder of a run that has its own world, or nil if the run uses ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// The error that occurred when writing the job's reports to the folder of `--keep`, or nil if there was none.
+  /// The error from writing the job's reports to the folder of `--keep`, or nil if there was none.
   private var keepFailure: String?
 
   struct Outcome {
@@ -64,9 +64,9 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Calls `step` once in each turn of the loop, so that other clients are served in between, until `step` returns nil
-  /// or the job is cancelled. Then calls `finish`, which ends the job. The value of `step` is the progress, or nil if
-  /// the work is done.
+  /// Calls `step` once per turn of the loop, so that other clients are served in between. This continues until `step`
+  /// returns nil or the job is cancelled. Then calls `finish`, which ends the job. `step` returns the progress, or nil
+  /// if the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false

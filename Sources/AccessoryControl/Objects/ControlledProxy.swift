@@ -52,7 +52,7 @@ final class ControlledProxy {
       }, struck: { [taps] in taps.struck($0, at: .device) })
   }
 
-  /// Replaces the faults on the current cable and on later ones.
+  /// Replaces the faults on the current cable and on all later cables.
   func change(to faults: [Fault]) {
     self.faults = faults
     faulty?.change(to: faults, random: SeededRandom(seed: world.loop.random.next()))
@@ -61,7 +61,7 @@ final class ControlledProxy {
   func remove() {
     proxy.stop()
     world.server.proxies.remove(id)
-    // Retains the proxy until its channels have ended.
+    // Keeps the proxy alive until its channels have ended.
     world.loop.schedule(after: .seconds(5)) { [proxy] in withExtendedLifetime(proxy) {} }
   }
 }

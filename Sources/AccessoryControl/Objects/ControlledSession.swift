@@ -3,20 +3,21 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// One end of a session: an app's end, or that of an accessory whose sessions a client has taken over.
+/// One end of a session: either an app's end, or the end of an accessory whose sessions a client has taken over.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory, or nil for an app's end.
+  /// The accessory, or nil if this is an app's end.
   weak var accessory: ControlledAccessory?
-  /// The app, or nil for an accessory's end.
+  /// The app, or nil if this is an accessory's end.
   weak var app: ControlledApp?
-  /// The connection ID of the accessory, or nil for an accessory's end.
+  /// The accessory's connection ID, or nil if this is an accessory's end.
   var connectionID: Int?
-  /// The client that is notified about the session.
+  /// The client that receives notifications about the session.
   weak var client: ControlClient?
-  /// A separate connection for the session's bytes. While there is one, requests cannot carry the bytes.
+  /// A separate connection that carries the session's bytes. While there is such a connection, requests cannot read or
+  /// write the bytes.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
@@ -48,8 +49,8 @@ final class ControlledSession: SessionHandler {
 
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes bytes after those of earlier requests, waiting for room until the deadline. `done` receives the number of
-  /// bytes written.
+  /// Writes bytes after those of earlier requests. If there is no room, waits until the deadline. `done` receives how
+  /// many bytes were written.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)
@@ -76,7 +77,8 @@ final class ControlledSession: SessionHandler {
 
   func close(_ reason: String?) { session.close(reason) }
 
-  /// Closes the session after it has accepted this many bytes, including those still in its port's connection.
+  /// Closes the session once it has accepted this many bytes, including those that are still in its separate
+  /// connection.
   func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
     let isComplete = { [session] in session.bytesWritten >= count || !session.isOpen }
     func finish() {
@@ -88,7 +90,7 @@ final class ControlledSession: SessionHandler {
     recheckLater(until: isComplete)
   }
 
-  /// Checks again a little later, because a port does not report when it has written its bytes.
+  /// Checks again a little later, because a separate connection does not report when it has written its bytes.
   private func recheckLater(until isComplete: @escaping () -> Bool) {
     world.loop.schedule(after: .milliseconds(1)) { [weak self] in
       self?.world.recheck()

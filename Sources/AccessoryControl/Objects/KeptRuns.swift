@@ -1,15 +1,15 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers. Each run has a folder with
-/// `run.json` and its reports.
+/// The runs in the folder of `easim serve --keep DIR`, including runs of earlier servers. Each run has its own folder,
+/// which contains `run.json` and the run's reports.
 struct KeptRuns {
   static let mostListed = 1_000
   private static let folder = "runs"
 
   let files: any KeptFiles
 
-  /// Writes an ended run, and returns an explanation if that fails.
+  /// Writes a run that has ended. Returns an explanation if writing fails.
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {
@@ -59,27 +59,27 @@ extension KeptRuns {
   }
 }
 
-/// The folder for captures and reports that `easim serve --keep DIR` names.
+/// The folder for captures and reports, as named by `easim serve --keep DIR`.
 package protocol KeptFiles: AnyObject {
-  /// The current time, as a prefix that sorts file names by time.
+  /// The current time, as a prefix for file names that sort by time.
   var stamp: String { get }
 
-  /// Creates a file, which must not exist. `name` is a path relative to the folder.
+  /// Creates a file. The file must not exist yet. `name` is a path relative to the folder.
   func makeFile(_ name: String) throws -> any KeptFile
 
   /// Writes a complete file.
   func write(_ bytes: [UInt8], to name: String) throws
 
-  /// Returns the names in a subfolder, sorted.
+  /// Returns the names of the files in a subfolder, in sorted order.
   func names(in folder: String) -> [String]
 
   /// Returns the contents of a file, or nil if it does not exist.
   func read(_ name: String) -> [UInt8]?
 }
 
-/// A file that is written in pieces.
+/// A file that is written piece by piece.
 package protocol KeptFile: AnyObject {
-  /// Writes a piece. If that fails, returns an explanation and writes nothing more.
+  /// Writes a piece. If writing fails, returns an explanation and writes nothing more.
   func write(_ bytes: [UInt8]) -> String?
 
   /// Closes the file.

@@ -5,10 +5,10 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays the accessories and cables of a scenario in a world of the server, for an app in that world.
+/// Plays the accessories and cables of a scenario in one of the server's worlds, for an app in that world.
 ///
-/// The scenario does not change the world's device: it omits steps for the device, other apps and other SDKs, and lists
-/// these steps in the result. At the end, the scenario removes its accessories.
+/// The scenario does not change the world's device. It skips steps for the device, other apps and other SDKs, and lists
+/// the skipped steps in the result. When the scenario ends, it removes its accessories.
 final class LiveScenario {
   private static let period = Duration.milliseconds(500)
 
@@ -18,7 +18,7 @@ final class LiveScenario {
   private var parts: [String: ControlledAccessory] = [:]
   private var timeline: ScenarioTimeline?
   private var timer: LoopTimer?
-  /// The number of the last notice in the world before the scenario started.
+  /// The number of the world's last notice before the scenario started.
   private let firstNumber: Int
   private var failure: String?
   private var unplayed: [String] = []
@@ -105,8 +105,8 @@ final class LiveScenario {
     job.end(report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// Returns the events of the app in the form that a scenario expects, for the scenario's accessories and for
-  /// connections that began during the run.
+  /// Returns the app's events in the form that a scenario expects. Only events about the scenario's accessories, and
+  /// about connections that began during the run, are included.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
     var connections: Set<Int> = []

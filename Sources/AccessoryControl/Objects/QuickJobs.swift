@@ -6,11 +6,11 @@ import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 
-/// Runs that need no real time: scenarios in virtual time, and worlds generated from seeds.
+/// Runs that do not need real time: scenarios in virtual time, and worlds generated from seeds.
 extension ControlledJob {
-  /// The number of turns of the virtual loop before other clients are served.
+  /// How many turns the virtual loop runs before other clients are served.
   private static let turnsAtOnce = 2_000
-  /// The maximum size of a run's trace in bytes, which is low because a server keeps many traces.
+  /// The maximum size of a run's trace in bytes. It is low because a server keeps many traces.
   private static let mostTraced = 1 << 20
 
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {
@@ -67,7 +67,7 @@ extension ControlledJob {
     work {
       if report.worlds == count { return nil }
       report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
-      // Rounding limits the notices to one for every 50 worlds.
+      // Progress is rounded, so that there is only one notice per 50 worlds.
       return Double(report.worlds / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
       report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)

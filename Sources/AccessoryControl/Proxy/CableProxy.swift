@@ -4,24 +4,24 @@ import AccessoryProfiles
 import AccessorySessions
 import LinuxIO
 
-/// Relays bytes unchanged between an accessory and an Apple device. The proxy looks like a device to the accessory, and
-/// like the accessory to the device.
+/// Relays bytes unchanged between an accessory and an Apple device. To the accessory, the proxy looks like a device; to
+/// the device, it looks like the accessory.
 ///
 /// ```
 ///   device ──▶ port │ proxy │ dialer ──▶ accessory
 /// ```
 ///
-/// The proxy also relays plugging and unplugging. The port is open while there is a cable to the accessory. When one of
-/// the two cables is unplugged, the proxy unplugs the other, and the dialer reconnects to the accessory.
+/// The proxy also relays plugging in and unplugging. The port is open while there is a cable to the accessory. When one
+/// of the two cables is unplugged, the proxy unplugs the other one, and the dialer reconnects to the accessory.
 ///
 /// ```swift
 /// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
 /// try proxy.start(media.makeDialer(to: accessory, for: proxy, on: loop, wanted: .one))
 /// ```
 public final class CableProxy: CableOwner {
-  /// The number of connections, and the number of bytes from each side.
+  /// How many connections there were, and how many bytes each side sent.
   public struct Counts: Equatable, Sendable {
-    /// The number of times a device has connected to the accessory.
+    /// How many times a device has connected to the accessory.
     public var attachments = 0
     /// The number of bytes that the accessory sent.
     public var fromAccessory = 0
@@ -45,10 +45,10 @@ public final class CableProxy: CableOwner {
     let ended: (CableOutcome) -> Void
   }
 
-  /// Creates a proxy without connections.
+  /// Creates a proxy that has no connections yet.
   ///
   /// - Parameters:
-  ///   - makePort: creates the port for devices, once the proxy has found an accessory.
+  ///   - makePort: creates the port for devices once the proxy has found an accessory.
   ///   - report: called with each event on both sides.
   public init(
     on loop: any EventLoop, makePort: @escaping (FoundAccessory) throws -> any Port,
@@ -68,28 +68,29 @@ public final class CableProxy: CableOwner {
     try dialer.start()
   }
 
-  /// Disconnects both sides for good.
+  /// Disconnects both sides permanently.
   public func stop() {
     dialer?.stop()
     port?.close()
     unplug("the proxy is exiting")
   }
 
-  /// The counts so far, including the current connection.
+  /// The counts so far. They include the current connection.
   public var counts: Counts { plugged.map { past.adding($0.cable) } ?? past }
 
-  /// Whether the proxy has a cable to the accessory.
+  /// Whether there is a cable between the proxy and the accessory.
   public var hasAccessory: Bool { plugged != nil }
 
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// The error of the last attempt to reach the accessory, or nil if there was none or the accessory is connected.
+  /// The error from the last attempt to reach the accessory, or nil if there was none or the accessory is now
+  /// connected.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory
 
-  /// Takes the accessory's cable, and lets devices connect.
+  /// Accepts the accessory's cable, and allows devices to connect.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
     guard plugged == nil, failure == nil else {
       cable.main.close()
@@ -175,8 +176,8 @@ extension CableProxy.Counts {
 }
 
 extension Profile {
-  /// Creates an identity from what is known about an accessory before its identification. Ports show this identity on a
-  /// card in the local directory, in USB descriptors, or as a Bluetooth name.
+  /// Creates an identity from what is known about an accessory before it identifies itself. Ports publish this
+  /// identity: on a card in the local directory, in USB descriptors, or as a Bluetooth name.
   public init(appearanceOf accessory: FoundAccessory) {
     let name = accessory.name.isEmpty ? "\(accessory.address)" : accessory.name
     self.init(
@@ -184,7 +185,7 @@ extension Profile {
       identity: Identity(
         name: name, manufacturer: accessory.manufacturer ?? "unknown", modelNumber: accessory.model ?? "unknown",
         serialNumber: accessory.serial ?? "proxy"))
-    // On USB, the model is the vendor ID and the product ID.
+    // On USB, the model consists of the vendor ID and the product ID.
     let numbers = (accessory.model ?? "").split(separator: ":").map { UInt16($0, radix: 16) }
     if case .usb = accessory.address, numbers.count == 2, let vendor = numbers[0], let product = numbers[1] {
       (usb.vendor, usb.product) = (vendor, product)

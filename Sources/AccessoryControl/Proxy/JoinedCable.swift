@@ -8,17 +8,18 @@ import IAP2
 ///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
 /// ```
 ///
-/// Until a device connects, the cable reads and holds the accessory's bytes. Reading reveals when the accessory
-/// disconnects, and a device that connects later misses no bytes. The cable holds only one of several detection
-/// sequences, because the device would answer each of them. If one side closes normally, the other receives the
-/// remaining bytes before it is closed. If one side is lost, the other is closed at once.
+/// Until a device connects, the cable reads the accessory's bytes and holds them. Because the cable is reading, it
+/// notices when the accessory disconnects. Because it holds the bytes, a device that connects later misses none. If
+/// there are several detection sequences, the cable holds only one, because the device would answer every one of them.
+/// If one side closes normally, the other side receives the remaining bytes before it is closed. If one side is lost,
+/// the other side is closed immediately.
 ///
-/// Invariant: memory is bounded. At most one chunk waits in each direction, and at most about ``mostHeld`` bytes wait
-/// for a device.
+/// Invariant: the memory used is limited. At most one chunk waits in each direction, and no more than about
+/// ``mostHeld`` bytes wait for a device.
 final class JoinedCable {
-  /// The number of held bytes at which the cable stops reading from the accessory until a device connects.
+  /// When this many bytes are held, the cable stops reading from the accessory until a device connects.
   static let mostHeld = 65_536
-  /// How long to wait for progress in sending the remaining bytes after one side has closed.
+  /// After one side has closed, how long to wait without any progress in sending the remaining bytes.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -28,7 +29,7 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// A channel, and the bytes to send on it.
+  /// A channel, and the bytes that are to be sent on it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End
@@ -50,7 +51,7 @@ final class JoinedCable {
     func channel(_ channel: any Channel, endedWith reason: ChannelEnd) { cable?.ended(self, reason) }
   }
 
-  /// Starts receiving from the accessory. `ended` is called once, after both channels are closed, with the side that
+  /// Starts receiving from the accessory. After both channels are closed, `ended` is called once with the side that
   /// closed first and the reason.
   init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
     (self.loop, self.ended) = (loop, ended)
@@ -62,7 +63,7 @@ final class JoinedCable {
   var hasDevice: Bool { device != nil }
   var counts: (accessory: Int, device: Int) { (accessory.received, device?.received ?? 0) }
 
-  /// Connects the device's channel, which receives the held bytes and then everything that the accessory sends.
+  /// Connects the device's channel. It receives the held bytes, and then everything else that the accessory sends.
   func join(_ channel: any Channel) {
     let way = Way(channel, .device)
     (way.cable, device) = (self, way)
@@ -83,7 +84,7 @@ final class JoinedCable {
 
   // MARK: Bytes
 
-  /// The bytes that the accessory sent before a device connected.
+  /// The bytes that the accessory sent before any device connected.
   private var held = ByteQueue()
 
   private func received(_ bytes: RawSpan, _ from: Way) {

@@ -1,31 +1,32 @@
 import AccessoryFormats
 
-/// A client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
+/// A client of the control protocol. It makes calls and receives results and notifications, either as lines or over
+/// HTTP.
 ///
-/// - Calls begin in order, but may end in a different order. A call that waits, such as `time.runUntil`, does not delay
-///   other calls.
-/// - What a client has launched ends with ``close(_:)``.
+/// - Calls begin in order but may complete in a different order. A call that waits, such as `time.runUntil`, does not
+///   delay other calls.
+/// - Everything that a client has launched ends when ``close(_:)`` is called.
 public final class ControlClient {
   static let mostWaiting = 1_000
 
-  /// Called with each notification for the client.
+  /// Called with each notification that the client receives.
   package var news: ((ControlNews) -> Void)?
   /// Called in a later turn of the loop when ``takesCalls`` may have become true.
   package var changed: (() -> Void)?
-  /// Whether what the client launches outlives it, as for a single HTTP request.
+  /// Whether everything that the client launches outlives it, as for a single HTTP request.
   private(set) var isTransient: Bool
   /// Whether the client receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that wait because an earlier call is still reading a file.
+  /// Calls that cannot begin yet, because an earlier call is still reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// Waiting calls, which the client can cancel, by request ID.
+  /// Calls that are waiting and that the client can cancel, by request ID.
   private var waits: [RPCID: ControlCall] = [:]
   /// The events that the client receives, or nil if it receives none.
   var subscription: ControlSubscription?
-  /// Whether the client connected to a ``ControlPort``, which also accepts connections for the bytes of sessions.
+  /// Whether the client has connected to a ``ControlPort``, which also accepts connections for sessions' bytes.
   var cameByPort = false
   package private(set) var isClosed = false
 
@@ -34,7 +35,7 @@ public final class ControlClient {
     self.isTransient = isTransient
   }
 
-  /// Whether the client accepts another call now.
+  /// Whether the client can make another call now.
   package var takesCalls: Bool { waiting < Self.mostWaiting && !isReading && !isClosed }
 
   package var isIdle: Bool { waiting == 0 && queue.isEmpty }
@@ -69,7 +70,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // The call no longer counts as waiting when its result is sent, so that the client can end.
+      // Once its result is sent, the call no longer counts as waiting, so that the client can end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -119,16 +120,18 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Lets everything that the client launches from now on outlive the client, which is not notified about such objects.
+  /// Lets everything that the client launches from now on outlive the client. The client receives no notifications
+  /// about these objects.
   func detach() { isTransient = true }
 
-  /// Subscribes the client to all events of all worlds.
+  /// Subscribes the client to all events in all worlds.
   package func observe() {
     isObserver = true
     subscription = ControlSubscription(others: .init())
   }
 
-  /// Ends the client when its connection has ended. The apps that the client launched end as if they had been killed.
+  /// Ends the client after its connection has ended. The apps that the client launched end as if the system had killed
+  /// them.
   package func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -138,7 +141,7 @@ public final class ControlClient {
 }
 
 struct ControlSubscription {
-  /// The events of a world that the client receives; nil stands for all.
+  /// Selects the events that the client receives from a world; nil stands for all.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?
@@ -149,9 +152,9 @@ struct ControlSubscription {
     }
   }
 
-  /// The events that the client receives from worlds that are not in ``worlds``, or nil for none.
+  /// Selects the events from worlds that are not in ``worlds``; nil if the client receives none from them.
   var others: Choice?
-  /// The events that the client receives from each of these worlds, or nil for none.
+  /// Selects the events from each of these worlds; nil if the client receives none from the world.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
 extension ControlClient {
-  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once with the answer as a line, or
-  /// with nil if there is none.
+  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once. It receives the answer as a
+  /// line, or nil if there is no answer.
   package func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
     // Ignores blank lines.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
@@ -43,7 +43,7 @@ enum RPCDocument {
   /// A response, which is ignored because the server sends no requests.
   case none
   case single(Result<RPCRequest, RPCFailure>)
-  /// A batch: a list of requests.
+  /// A batch, which is a list of requests.
   case batch([Result<RPCRequest, RPCFailure>])
 
   static let longest = 4 << 20
@@ -83,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// The error for a request that cannot be parsed, with the request's ID if it has one.
+/// The error for a request that cannot be parsed. It includes the request's ID if there is one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -108,7 +108,7 @@ enum RPCID: Hashable, Sendable {
 }
 
 struct RPCRequest {
-  /// The ID of the request, or nil for a notification, which gets no answer.
+  /// The request's ID, or nil for a notification. Notifications are not answered.
   var id: RPCID?
   var method: String
   var params: JSON5Value
@@ -142,7 +142,7 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // Methods do not accept parameters by position, but an empty list is the same as no parameters.
+    // Methods do not accept parameters by position, but an empty list is equivalent to no parameters.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request must be an object, found \(params.summary)")
     }

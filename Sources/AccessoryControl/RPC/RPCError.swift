@@ -1,13 +1,13 @@
 import AccessoryFormats
 
-/// The error in the answer to a failed request of the control protocol.
+/// The error that answers a failed request of the control protocol.
 ///
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?",
 ///  "data":{"kind":"method","advice":"…"}}
 /// ```
 package struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors that programs can distinguish; the kind determines the JSON-RPC code.
+  /// The kinds of errors that programs can distinguish. The kind determines the JSON-RPC code.
   package enum Kind: String, CaseIterable, Sendable {
     case parse
     /// The line is JSON but not a request.
@@ -20,11 +20,11 @@ package struct RPCError: Error, Equatable, Sendable {
     case state
     /// The device or the accessory refused the session.
     case refused
-    /// The request needs virtual time but the world runs in real time, or the reverse.
+    /// The request needs virtual time but the world runs in real time, or vice versa.
     case time
     case address
     case limit
-    /// The request needs an option that the server was started without.
+    /// The request needs an option that was not given when the server was started.
     case notAllowed
     case server
 
@@ -46,7 +46,7 @@ package struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// A description of when the error occurs, for the documentation.
+    /// Describes for the documentation when the error occurs.
     package var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
@@ -68,14 +68,14 @@ package struct RPCError: Error, Equatable, Sendable {
 
   /// An invalid parameter.
   package struct Problem: Equatable, Sendable {
-    /// The path of the invalid value, such as `protocols[1]`; empty for the whole object.
+    /// The path of the invalid value, such as `protocols[1]`. Empty if the whole object is invalid.
     package var path: String
     package var message: String
   }
 
   package var kind: Kind
   package var message: String
-  /// Advice on fixing the problem, or nil if the message contains the advice.
+  /// Advice on how to fix the problem, or nil if the message already contains advice.
   package var advice: String?
   package var problems: [Problem] = []
 
@@ -85,7 +85,8 @@ package struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error about invalid parameters. Messages about the parameters name `method` instead of `record`.
+  /// Creates an error about invalid parameters. In messages about parameters, the name of `method` replaces that of
+  /// `record`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -5,9 +5,9 @@ import LinuxIO
 
 /// Reads the files that a request names.
 ///
-/// Files are never read on the loop, because a disk may not respond. A method that needs an unread file fails and is
-/// called again after another thread has read the file. A method must therefore read its files before it changes
-/// anything.
+/// Files are never read on the loop, because a disk may not respond. If a method needs a file that has not been read,
+/// it fails. After another thread has read the file, the method is called again. Methods must therefore read their
+/// files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
     var files: [String: Result<[UInt8], TextFileError>] = [:]
@@ -19,7 +19,7 @@ final class RequestFiles: Sendable {
 
   init(within limit: Duration = TextFile.patience) { self.limit = limit }
 
-  /// Whether the method needs a file that has not been read.
+  /// Whether the method needs a file that has not been read yet.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
   /// Returns the bytes of a regular file.
@@ -32,8 +32,8 @@ final class RequestFiles: Sendable {
     return try found.get()
   }
 
-  /// Reads the missing file, and calls `done` on the loop. In virtual time, the loop cannot wait for a thread, so it
-  /// reads the file itself.
+  /// Reads the file that the method still needs, and then calls `done` on the loop. In virtual time, the file is read
+  /// on the loop itself, because the loop cannot wait for a thread.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
@@ -46,7 +46,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // Only the loop uses these two values.
+    // These two values are used only on the loop.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {
@@ -57,7 +57,7 @@ final class RequestFiles: Sendable {
     do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
   }
 
-  /// Stores a result, and returns true if it is the first for this file.
+  /// Stores a result. Returns true if it is the first result for this file.
   @discardableResult
   private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
     state.withLock { state in
