@@ -2,14 +2,14 @@
 
 import AccessoryFormats
 
-/// A file of the live page, which is served at `/`. The files are embedded in the program, and the page uses only the
-/// control protocol.
+/// A file of the live page. The live page is served at `/`. The files are embedded in the program. The page talks to
+/// the server only through the control protocol.
 public struct PageFile: Equatable, Sendable {
   /// The path in the URL, such as `/` or `/main.js`.
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The file's name in `Sources/CPage/files`; empty for a generated file.
+  /// The file's name in `Sources/CPage/files`. Empty if the file is generated.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]
@@ -21,7 +21,7 @@ public struct PageFile: Equatable, Sendable {
     bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
   }
 
-  /// Creates the style sheet shared by the live page and reports.
+  /// Creates the style sheet that the live page and reports share.
   private init(look path: String) {
     (self.path, type, name) = (path, "text/css; charset=utf-8", "")
     bytes = Array(PageLook.style.utf8)
@@ -40,7 +40,7 @@ public struct PageFile: Equatable, Sendable {
   }()
 
   /// The page's content security policy: the browser may load files only from this server, and send requests only to
-  /// it. Scripts may not create elements from text, so a name that contains markup cannot change the page.
+  /// it. Scripts may not create elements from text, so that a name containing markup cannot change the page.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -48,7 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// Declared here, because ExternalAccessorySimulation uses this module but must not depend on a C module.
+// This is declared here because ExternalAccessorySimulation uses this module but must not depend on a C module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

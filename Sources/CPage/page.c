@@ -1,4 +1,4 @@
-// Embeds the files of the live page. For a new file, add its bytes and its table entry here.
+// Embeds the live page's files in the program. For each new file, add its bytes and its table entry here.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

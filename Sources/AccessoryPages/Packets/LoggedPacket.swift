@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// A packet, or a run of other bytes, that passed over a cable.
+/// A packet that was sent over a cable, or consecutive bytes that belong to no packet.
 package struct LoggedPacket: Equatable, Sendable {
   package enum Event: String, CaseIterable, Sendable {
     case packet
@@ -10,23 +10,24 @@ package struct LoggedPacket: Equatable, Sendable {
     case iap1
     case skipped
     case transfer
-    /// A fault acted on the packet.
+    /// A fault had an effect on the packet.
     case fault
   }
 
   package var number = 0
   package var time = Instant.origin
   package var cable = 0
-  /// The ID of the accessory, or of the host to whose address it is attached.
+  /// The ID of the accessory or host that the cable belongs to.
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// The protocol of the native channel, if the packet is a transfer on one.
+  /// The protocol of the native channel on which the packet was transferred, or nil if it was not sent on a native
+  /// channel.
   package var channel: String?
   package var header: PacketHeader?
-  /// The kind of data in the packet's link session, or nil if the log contains no SYN of the link.
+  /// What kind of data the packet's link session carries, or nil if the log contains no SYN for the link.
   package var kind: LinkSession.Kind?
-  /// The fault that acted on the packet, as written for `--fault`.
+  /// The fault that had an effect on the packet, as written for `--fault`.
   package var fault: String?
   /// Whether an earlier packet had this sequence number.
   package var isRepeated = false
@@ -35,8 +36,8 @@ package struct LoggedPacket: Equatable, Sendable {
 
   enum Told: Equatable {
     case text(String)
-    /// The text is created only when needed, because few packets are ever displayed. The narrator has seen the link's
-    /// SYN.
+    /// The text is created only when it is needed, because few packets are ever displayed. The narrator has already
+    /// seen the link's SYN.
     case packet(PacketNarrator, PacketHeader)
   }
 }
@@ -56,17 +57,17 @@ extension LoggedPacket {
     return narrator.messages(in: header, packet: bytes.span.bytes).map(\.id)
   }
 
-  /// The maximum number of characters or bytes of session data to show.
+  /// How many characters or bytes of session data to show.
   private static let shownText = 200
   private static let shownBytes = 16
 
-  /// The External Accessory session whose data the packet carries, or nil if it carries none.
+  /// The External Accessory session that the packet carries data for, or nil if there is none.
   package var externalSession: Int? {
     guard let data = externalData else { return nil }
     return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])
   }
 
-  /// The session data in readable form: text in quotation marks, or the first bytes in hex.
+  /// The session data in readable form: text in quotation marks, or the first few bytes in hex.
   package var data: String? {
     guard let range = externalData ?? (event == .transfer ? bytes.indices : nil), !range.isEmpty else { return nil }
     let isText = bytes[range].allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }

@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A field of a packet and the position of its bytes, for viewers that show fields and bytes side by side.
+/// A field of a packet and the position of its bytes, for viewers that show the fields and the bytes side by side.
 package struct PacketField: Equatable {
   var name: String
   var value: String
   var range: Range<Int>
   var fields: [PacketField] = []
 
-  /// Returns the fields of a packet; empty for bytes that are not a packet.
+  /// Returns the fields of a packet, or an empty array if the bytes are not a packet.
   package static func fields(of packet: LoggedPacket) -> [PacketField] {
     guard let header = packet.header, packet.bytes.count >= PacketHeader.size else { return [] }
     let bytes = packet.bytes
@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// Returns the checksum and whether it is valid, in which case the sum of all bytes is 0.
+  /// Returns the checksum, and whether it is valid. If it is, the sum of all bytes is 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }

@@ -3,21 +3,21 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// The packets on the cables of a world, as `packet.list` returns them.
+/// The packets that passed over a world's cables, as `packet.list` returns them.
 ///
-/// Recording every packet takes time and memory, so it starts only when a client requests it with `packet.record`. The
-/// first packets of each cable are always kept, because they show how the accessory connected, and because they include
-/// the SYN, which defines the link sessions.
+/// Recording every packet costs time and memory, so it starts only when a client requests it with `packet.record`. Each
+/// cable's first packets are always kept. They show how the accessory connected, and they include the SYN, which
+/// defines the link sessions.
 ///
-/// Invariant: the log keeps the newest packets, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes, or far
-/// fewer while recording is off.
+/// Invariant: the log keeps the newest packets. Its limits are ``Limits/packets`` and ``Limits/bytes``, or far fewer
+/// while recording is off.
 package final class PacketLog {
   package struct Limits: Equatable, Sendable {
     package var packets = 100_000
     package var bytes = 32 << 20
-    /// The number of packets to keep for each cable even while recording is off.
+    /// How many packets are kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets to keep in a world that was never recorded. The limit is low, because there may be a
+    /// How many packets are kept in a world that has never been recorded. The limit is low, because there may be a
     /// thousand such worlds.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
@@ -40,9 +40,9 @@ package final class PacketLog {
   /// The number of the oldest packet in the log, or of the next packet if the log is empty.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// The key with which this log observes a channel; captures use positive keys.
+  /// The key under which this log observes channels. Captures use positive keys.
   private static let key = 0
-  /// How many cables of an accessory or address the log remembers, to match native channels with their cable.
+  /// How many cables of an accessory or address the log remembers in order to match native channels with their cables.
   private static let cables = 64
 
   package func watch(_ taps: CableTaps, of owner: String) {
@@ -58,12 +58,12 @@ package final class PacketLog {
     }
   }
 
-  /// Creates a witness for a channel of a cable. The caller gives each cable in the log a different number.
+  /// Creates a witness for one channel of a cable. The caller gives each cable in the log a different number.
   package func witness(of owner: String, cable: Int, protocolName: String?) -> any CableWitness {
     PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
   }
 
-  /// Returns the packets after packet `number`, oldest first.
+  /// Returns the packets that come after packet `number`, oldest first.
   package func packets(after number: Int, atMost count: Int) -> [LoggedPacket] {
     let start = min(max(0, number - (firstNumber - 1)), packets.count)
     return (start..<start + min(count, packets.count - start)).map { packets[$0] }

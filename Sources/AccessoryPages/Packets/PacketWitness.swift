@@ -15,9 +15,9 @@ final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were skipped, so that the next bytes may begin inside a packet.
+    /// Whether bytes were skipped. If so, the next bytes may begin in the middle of a packet.
     var isTorn = false
-    /// The sequence number of the newest packet with a payload.
+    /// The sequence number of the newest packet that has a payload.
     var highest: UInt8?
   }
 
@@ -87,13 +87,13 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // The narrator learns the sessions from a SYN.
+    // The narrator learns from the SYN which sessions there are.
     if header.control.contains(.syn) { _ = narrator.line(for: header, packet: packet) }
     entry.kind = narrator.kind(of: header.session)
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Because sequence numbers wrap around, the 128 numbers up to the newest one count as earlier.
+      // Sequence numbers wrap around, so the 128 numbers up to and including the newest one count as earlier.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

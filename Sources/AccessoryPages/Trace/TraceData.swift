@@ -5,10 +5,11 @@ import IAP2
 
 /// The contents of a trace, as JSON for the page's module trace.js.
 ///
-/// A packet is a list: microseconds, cable, sender (0 accessory, 1 device), event, text, bytes in base64, the number of
-/// bytes cut off, and an object with properties that few packets have, such as messages and fields.
+/// A packet is a list: the time in microseconds, the cable, the sender (0 accessory, 1 device), the event, a text, the
+/// bytes in base64, how many bytes were cut off, and an object with properties that few packets have, such as messages
+/// and fields.
 struct TraceData {
-  /// The length to which long packets are cut if the packets exceed the limit.
+  /// If the packets exceed the limit, long packets are cut to this length.
   private static let shortest = 64
 
   private let recorder: TraceRecorder
@@ -18,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// Returns the whole JSON object, with `runs` or, if there are none, with the run of `recorder`. The character `<` is
-  /// escaped, so that no text can close the HTML element that contains the object.
+  /// Returns the whole JSON object. It contains `runs` or, if there are none, the run of `recorder`. The character `<`
+  /// is escaped, so that no text can close the HTML element that contains the object.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object: JSONObject = [
       "easim": "trace", "version": 1, "program": recorder.program, "command": recorder.command, "verdict": verdict.word,
@@ -42,7 +43,7 @@ struct TraceData {
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  /// Returns a list with one line per element.
+  /// Formats a list with one element per line.
   private static func lines(_ elements: [String]) -> RawJSON { RawJSON("[\(elements.joined(separator: ",\n"))]") }
 
   private mutating func object() -> JSONObject {
@@ -65,7 +66,7 @@ struct TraceData {
     var lines = all.map { Self.line($0, atMost: .max) }
     var size = lines.reduce(0) { $0 + $1.utf8.count }
     if size > recorder.limit {
-      // Cuts the oldest packets first, because the end of a run is usually the most interesting part.
+      // The oldest packets are cut first, because the end of a run is usually the most interesting part.
       for (index, packet) in all.enumerated() where size > recorder.limit && packet.bytes.count > Self.shortest {
         guard packet.messages.isEmpty else { continue }
         let short = Self.line(packet, atMost: Self.shortest)
@@ -83,7 +84,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence about what the file lacks; empty if the file contains everything.
+  /// A sentence that says what is missing from the file. Empty if nothing is missing.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }
@@ -111,7 +112,7 @@ struct TraceData {
       "externalSession": packet.externalSession,
       "messages": packet.messages.isEmpty ? nil : packet.messages.map { "\($0)" },
     ]
-    // The page itself derives the fields of acknowledgements without payload and of data packets.
+    // The page itself derives the fields of data packets, and of acknowledgements without a payload.
     if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
       more.add("fields", JSON5Value.array(PacketField.fields(of: packet).map(\.tree)))
     }

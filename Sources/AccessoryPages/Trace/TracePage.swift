@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The page of a trace: a single document with the data, the style and modules of the live page, which loads no other
-/// files.
+/// The page of a trace. It is a single document that contains the data and the live page's style and modules, and it
+/// loads no other files.
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
@@ -36,7 +36,7 @@ struct TracePage {
     return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 
-  /// The content security policy: the page loads nothing, and text cannot become markup.
+  /// The content security policy: the page loads nothing, and text cannot be turned into markup.
   private static let policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     + "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -45,8 +45,8 @@ struct TracePage {
     PageFile.all["/\(name)"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
   }
 
-  /// trace.js and the modules that it imports, combined into one script. Each module is a function that returns its
-  /// exports.
+  /// trace.js and the modules that it imports, combined into one script. Each module becomes a function that returns
+  /// its exports.
   static let program: String = {
     var parts: [String] = []
     var done: Set<String> = []
@@ -75,7 +75,8 @@ struct TracePage {
     )
   }
 
-  /// Returns the names and the file in a line such as `import { a } from "./b.js";`, or nil for other lines.
+  /// Returns the imported names and the file from a line such as `import { a } from "./b.js";`, or nil if the line is
+  /// no import.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")

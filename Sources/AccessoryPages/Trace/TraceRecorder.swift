@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Records the events of a run and the packets on its cables, for a trace. The trace is a copy of the live page with
-/// these events and packets, in one file that browsers can open without a server.
+/// Records a run's events and the packets on its cables, for use in a trace. A trace is a copy of the live page that
+/// contains these events and packets. It is a single file, which browsers can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -14,25 +14,26 @@ import AccessorySessions
 /// let page = trace.page(TraceVerdict("passed", "10000 bytes came back"))
 /// ```
 ///
-/// Invariant: memory is bounded. The recorder keeps the newest packets and events, and the page states how many were
-/// dropped.
+/// Invariant: memory use is limited. The recorder keeps the newest packets and events, and the page states how many
+/// were dropped.
 public final class TraceRecorder {
-  /// The default of ``limit``.
+  /// The default value of ``limit``.
   public static let usualLimit = 20 << 20
   private static let mostEvents = 50_000
 
-  /// The maximum size of the data in a page, without the scripts that show it.
+  /// The maximum size of a page's data, not counting the scripts that show it.
   public let limit: Int
   let program: String
   let command: String
-  /// The kind of time in the run: `real`, `virtual` or `recorded`.
+  /// The kind of time that the run uses: `real`, `virtual` or `recorded`.
   let time: String
   package let log: PacketLog
-  /// The newest events, each in JSON as the parameters of an `event` notification.
+  /// The newest events. Each is in JSON, in the form of an `event` notification's parameters.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The number of the newest cable of each name. Another cable with the same name gets a new number.
+  /// For each cable name, the number of the newest cable with that name. When another cable with the same name appears,
+  /// it gets a new number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
   /// Whether to derive attachments and sessions from the packets, because no device or accessory reports them.
@@ -41,31 +42,31 @@ public final class TraceRecorder {
   /// Creates a recorder for a run.
   ///
   /// - Parameters:
-  ///   - program: the program that made the trace, and its version.
+  ///   - program: the name and version of the program that made the trace.
   ///   - command: the command that made the trace.
   public convenience init(
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
   ) {
     var limits = PacketLog.Limits()
-    // The log may exceed the page's limit, because long packets are cut later.
+    // The log may become larger than the page's limit, because long packets are cut later.
     (limits.packets, limits.bytes) = (500_000, limit * 4)
     let log = PacketLog(limits)
     log.isRecording = true
     self.init(program: program, command: command, time: time, limit: limit, log)
   }
 
-  /// Creates a recorder with a log of earlier packets.
+  /// Creates a recorder that uses a log of earlier packets.
   package init(program: String, command: String, time: String, limit: Int = TraceRecorder.usualLimit, _ log: PacketLog)
   {
     (self.program, self.command, self.time, self.limit, self.log) = (program, command, time, limit, log)
   }
 
-  /// Observes every channel that `recorder` records.
+  /// Observes all channels that `recorder` records.
   public func follow(_ recorder: CaptureRecorder) {
     recorder.companion = { [self] in witness(named: $0, description: $1, side: $2) }
   }
 
-  /// Observes a channel of the cable with this name. Call this for the main channel of a cable before its native
+  /// Observes a channel of the cable that has this name. Call this for a cable's main channel before its native
   /// channels.
   func witness(named name: String, description: String, side: String?) -> any CableWitness {
     if side == nil || cables[name] == nil {
@@ -76,7 +77,7 @@ public final class TraceRecorder {
       of: description.isEmpty ? name : description, cable: cables[name] ?? cableCount, protocolName: side)
   }
 
-  /// Adds a fault that acts from the start, as written for `--fault`.
+  /// Adds a fault, written as for `--fault`, that is active from the start.
   public func add(fault: String) { faults.append(fault) }
 
   /// Adds an event.
@@ -86,7 +87,7 @@ public final class TraceRecorder {
     add("{\"method\":\(JSONObject.quoted(method)),\"params\":\(params)}", at: time)
   }
 
-  /// All events as JSON, ordered by time.
+  /// All events as JSON, in order of time.
   var allEvents: [String] {
     var all = (0..<events.count).map { events[$0] }
     if readsLinks {
@@ -108,7 +109,8 @@ public final class TraceRecorder {
   /// Returns the page as HTML.
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
 
-  /// Returns a page with other runs side by side. Only the verdict and command at the top are this recorder's.
+  /// Returns a page that shows other runs side by side. Only the verdict and the command at the top come from this
+  /// recorder.
   public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
 }
 
@@ -116,9 +118,9 @@ public final class TraceRecorder {
 public struct TracedRun {
   let recorder: TraceRecorder
   let verdict: TraceVerdict
-  /// The name of the run's group. The page shows the runs of one group at a time, side by side.
+  /// The name of the run's group. The page shows one group at a time, with its runs side by side.
   let group: String
-  /// What distinguishes the run from others in its group.
+  /// What distinguishes the run from the other runs in its group.
   let name: String
 
   /// Creates a run that has ended.
@@ -129,9 +131,9 @@ public struct TracedRun {
 
 /// The result of a run, which its trace shows at the top.
 public struct TraceVerdict: Equatable, Sendable {
-  /// `passed`, `failed`, or a different word if the run judged nothing.
+  /// `passed`, `failed`, or another word if the run had nothing to judge.
   public var word: String
-  /// The reason, as a sentence.
+  /// A sentence that gives the reason.
   public var text: String
 
   /// Creates a verdict.

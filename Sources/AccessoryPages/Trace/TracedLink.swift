@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events, such as identification and sessions, from the control messages on cables about which nothing else is
-/// known, for example those in a capture.
+/// Derives events, such as identification and sessions, from control messages. This is used for cables about which
+/// nothing else is known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
     var begun: Instant
@@ -17,7 +17,7 @@ struct TracedLinks {
   private var links: [Int: Link] = [:]
   private(set) var events: [TimelineEvent] = []
 
-  /// Returns the events derived from all packets of a log, ordered by time.
+  /// Returns the events derived from all packets of a log, in order of time.
   static func events(of log: PacketLog) -> [TimelineEvent] {
     var all = TracedLinks()
     for packet in log.packets(after: 0, atMost: .max) { all.take(packet) }
@@ -28,7 +28,7 @@ struct TracedLinks {
 
   private mutating func take(_ packet: LoggedPacket) {
     let number = packet.cable
-    // A SYN after identification counts as a new attachment.
+    // A SYN that follows identification counts as a new attachment.
     let isOffer = packet.header.map { $0.control.contains(.syn) && !$0.control.contains(.ack) } ?? false
     if isOffer, links[number]?.subject != nil { end(number, "the link begins again") }
     var link = links[number] ?? Link(begun: packet.time, last: packet.time)
@@ -100,7 +100,7 @@ struct TracedLinks {
     events.append(TimelineEvent(time: time, side: side, kind: kind, subject: links[number]?.subject))
   }
 
-  /// Returns the values of all parameters of one or two bytes, ordered by parameter number.
+  /// Returns the values of all parameters with one or two bytes, in order of parameter number.
   private static func values(_ message: ControlMessage) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     return parameters.sorted { $0.id < $1.id }.filter { 1...2 ~= $0.value.count }.map {

@@ -1,4 +1,4 @@
-// Shows load tests: throughput and latency during a run, a report after it, and the history, in which users can compare
+// Shows load tests: throughput and latency during a run, a report after it, and a history in which users can compare
 // two runs.
 import { bytes, duration, h, keyed, oneLine, perFrame, plain, replace, save, setText, svg } from "./dom.js";
 import { field, values } from "./forms.js";
@@ -10,11 +10,11 @@ export class Bursts {
   constructor(desk) {
     this.desk = desk;
     this.series = new Map();
-    // The throughput over time of completed runs, from their reports.
+    // The throughput over time of runs that have ended, taken from their reports.
     this.slices = new Map();
-    // The latencies over time of completed runs, from their reports.
+    // The latencies over time of runs that have ended, taken from their reports.
     this.maps = new Map();
-    // The goals of runs started on this page, which charts show as lines.
+    // The goals of runs that were started on this page. Charts show them as lines.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -185,7 +185,7 @@ export class Bursts {
     this.showComparison();
   }
 
-  // The earlier run is the baseline, whichever of the two was selected first.
+  // Whichever of the two runs was selected first, the earlier one is the baseline.
   showComparison() {
     const [a, b] = this.jobs.filter((one) => this.compared.includes(one.job));
     if (!b) return replace(this.comparison);
@@ -223,14 +223,14 @@ export class Bursts {
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     const goal = this.goals.get(this.job);
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
-    // The report of a short run contains more points than the page has polled.
+    // If a run is short, its report contains more points than the page has polled.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);
   }
 }
 
-// The goals that users can choose, which become conditions of --fail-if and lines in charts.
+// The goals that users can choose. A goal becomes a --fail-if condition and a line in the charts.
 const GOALS = [["", "none"], ["p50>", "p50 at most"], ["p99>", "p99 at most"], ["max>", "the longest at most"], ["rate<", "throughput at least"], ["errors>", "errors at most"]];
 
 function goalField() {
@@ -267,7 +267,8 @@ function goalField() {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// Returns the latencies in each time slice of a report's latency map, taking each latency as the middle of its row.
+// Returns the latencies in each time slice of a report's latency map. Each latency is taken to be in the middle of its
+// row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);
@@ -284,7 +285,7 @@ function latencies(map) {
   });
 }
 
-// A line chart with seconds on the horizontal axis, where errors are marked.
+// A line chart that marks errors. The horizontal axis shows seconds.
 function chart(title, unit) {
   const picture = svg("svg", { class: "chart", viewBox: "0 0 480 200", role: "img", "aria-label": `${title} in ${unit} over time` });
   const legend = h("p", { class: "legend" });

@@ -1,5 +1,5 @@
-// Sends the requests of all buttons and forms on the page, shows each result near the control that sent the request,
-// and lets users copy the last request as a shell command.
+// Sends the requests of all buttons and forms on the page. Shows each result near the control that was used, and lets
+// users copy the last request as a shell command.
 import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 import { toast } from "./toast.js";
@@ -32,7 +32,7 @@ export class CallBar {
 
   say(text, isProblem = false) { toast(text, isProblem); }
 
-  // Sends requests one at a time. `params` may be a function of the results so far.
+  // Sends requests one after the other. `params` can be a function that receives the results so far.
   async run(calls) {
     const results = [];
     this.show(calls);
@@ -59,8 +59,8 @@ export class CallBar {
     }
   }
 
-  // Creates a button that sends the request returned by `make`. The page shows that request while the button has the
-  // focus or the pointer is over it.
+  // Creates a button that sends the request returned by `make`. While the button is focused or the pointer is over it,
+  // the page shows that request.
   button(label, make, { title, name, before, done, class: kind } = {}) {
     const preview = () => { const calls = make(); if (calls) this.show(calls); };
     const button = h("button", {

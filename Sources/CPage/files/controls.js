@@ -22,7 +22,8 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // When a world is first shown, opens the form for an accessory or an app if the world has none.
+    // When a world is shown for the first time, opens the form for adding an accessory or launching an app if the world
+    // has none.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -76,7 +77,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // Apps would treat two accessories with the same serial number as one.
+      // Apps would take two accessories with the same serial number for one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);
@@ -137,7 +138,7 @@ export class Controls {
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
   }
 
-  // The form for playing back the accessory in a capture. Users may also drop a capture file anywhere on the page.
+  // The form for playing back the accessory from a capture. Users can also drop a capture file anywhere on the page.
   replay() {
     const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
     this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });

@@ -1,4 +1,4 @@
-// Shows a session as a dialog, with what the app sent on one side and what the accessory sent on the other.
+// Shows a session as a dialog: what the app sent is on one side, and what the accessory sent is on the other.
 import { bytes, h, oneLine, plain, replace, save, seconds } from "./dom.js";
 import { payloadOf, textOf } from "./source.js";
 
@@ -16,7 +16,7 @@ export class Dialogue {
       h("button", { type: "button", class: "main", dataset: { action: "close-dialogue" }, on: { click: () => this.element.close() } }, "Close")), this.note, this.parts);
   }
 
-  // `packets` must include the bytes of the packets; `jump` is called to show a packet.
+  // `packets` must include the packets' bytes; `jump` is called to show a packet.
   show(name, packets, jump) {
     this.turns = turnsOf(packets);
     this.name = name;
@@ -62,7 +62,7 @@ export class Dialogue {
   }
 }
 
-// Combines consecutive packets from one side into a turn, and omits retransmissions.
+// Combines consecutive packets from the same side into one turn, and omits retransmissions.
 function turnsOf(packets) {
   const turns = [];
   for (const packet of packets) {

@@ -1,5 +1,5 @@
-// Creates elements from data. Accessories choose their names, so text always becomes a text node. The page's policy
-// (Trusted Types) also forbids creating markup from strings.
+// Creates elements from data. Accessories choose their own names, so text always becomes a text node. The page's
+// Trusted Types policy also forbids creating markup from strings.
 
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -35,7 +35,7 @@ export function replace(element, ...children) {
   fill(element, children);
 }
 
-// Control characters and characters that change the text direction, which are shown as numbers.
+// Control characters, and characters that change the text direction. They are shown as numbers.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 export function plain(value) {
@@ -72,7 +72,7 @@ export function fromHex(text) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-// Calls `body` at most once per frame, however often a call is requested.
+// Calls `body` at most once per frame, no matter how many calls are requested.
 export function perFrame(body) {
   let isDue = false;
   return () => {
@@ -93,7 +93,8 @@ export function save(name, type, parts) {
 
 export const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 
-// Keeps one element for each item, in order. Updates preserve the focus and unfinished forms.
+// Keeps one element per item, in the order of the items. Updates preserve the focus and the contents of unfinished
+// forms.
 export function keyed(container, items, key, make) {
   const known = container.keyed ??= new Map();
   const wanted = new Set();

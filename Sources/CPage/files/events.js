@@ -1,11 +1,11 @@
-// Lists the events of a world: what happened to accessories, cables, the device and apps, and which requests changed
+// Lists the events in a world: what happened to accessories, cables, the device and apps, and which requests changed
 // something.
 import { h, oneLine, perFrame, seconds, setText } from "./dom.js";
 import { VirtualList } from "./list.js";
 
 export class EventList {
-  // `desk` provides the world and the selected range; `chosen` is called with the selected event, and `jump` to show
-  // its packets.
+  // `desk` provides the world and the selected range; `chosen` is called with an event when it is selected; `jump` is
+  // called to show the event's packets.
   constructor(desk, { chosen, jump, follows = true }) {
     this.desk = desk;
     this.filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });

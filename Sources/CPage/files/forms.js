@@ -1,4 +1,4 @@
-// Creates forms from the schemas in rpc.discover, so that the page can send everything that the protocol accepts.
+// Creates forms from the schemas in rpc.discover, so that users can send everything that the protocol accepts.
 import { h, replace } from "./dom.js";
 
 let counter = 0;
@@ -11,7 +11,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // Returns the kinds of a definition such as quirk or fault, with names, descriptions and properties.
+  // Returns all kinds of one definition, such as all quirks or all faults, with names, descriptions and properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -22,7 +22,7 @@ export class Schemas {
     });
   }
 
-  // Returns input fields for some parameters of a method.
+  // Returns input fields for some of a method's parameters.
   fields(method, names) {
     return names.map((name) => {
       const param = this.param(method, name);
@@ -37,7 +37,7 @@ function resolve(schema, definitions) {
   return { ...definitions[name], ...schema, kind: name };
 }
 
-// Creates an input field with a label. `value()` returns undefined if the field contains the default.
+// Creates an input field with a label. `value()` returns undefined if the field contains the default value.
 export function field(schema, { title, changed } = {}) {
   const id = `f${++counter}`;
   const standard = schema.default;
@@ -83,7 +83,7 @@ export function field(schema, { title, changed } = {}) {
 // Turns "bytesPerSecond" into "bytes per second".
 export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
-// Adapts a pattern in a schema, because the patterns are written for engines without the `v` flag.
+// Adapts a pattern from a schema, because these patterns are not written for the `v` flag.
 function jsPattern(pattern) {
   if (!pattern) return undefined;
   const inner = pattern.replace(/^\^/, "").replace(/\$$/, "");
@@ -102,8 +102,8 @@ export function values(fields) {
   return all;
 }
 
-// Creates an editor for a list of quirks or faults and their parameters. The editor's value is a list of strings as on
-// the command line, such as "latency,delay=20ms".
+// Creates an editor for a list of quirks or faults and their parameters. The editor's value is a list of strings,
+// written as on the command line, such as "latency,delay=20ms".
 export function chooser(kinds, { title, presets = [], changed }) {
   const id = `f${++counter}`;
   const entries = [];
@@ -148,7 +148,7 @@ export function optionText(name, all) {
   return [name, ...Object.entries(all).map(([key, value]) => `${key}=${value}`)].join(",");
 }
 
-// Splits text such as "latency,delay=20ms" into the name and the values.
+// Splits text such as "latency,delay=20ms" into a name and its values.
 export function fromOptionText(text) {
   const [name, ...rest] = text.split(",");
   return { name, values: Object.fromEntries(rest.map((part) => { const at = part.indexOf("="); return [part.slice(0, at), part.slice(at + 1)]; })) };
@@ -161,12 +161,12 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// Returns the scale of the slider for a fault's parameter: logarithmic for durations and large numbers, in percent for
-// probabilities.
+// Returns the scale of the slider for a fault's parameter. The scale is logarithmic for durations and large numbers,
+// and in percent for probabilities.
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {
-    // The leftmost position is 0 ms, and the others range from 1 ms to 10 s.
+    // The leftmost position stands for 0 ms; the other positions range from 1 ms to 10 s.
     return {
       min: 0, max: 101, step: 1,
       toText: (x) => x < 1 ? "0ms" : msText(10 ** ((x - 1) / 25)),

@@ -1,5 +1,5 @@
-// Paints the lanes of a LaneModel on a canvas. `drawn` contains the painted shapes, which are needed to find the shape
-// under the pointer and to compare the picture with the events.
+// Paints the lanes of a LaneModel on a canvas. `drawn` contains the shapes that were painted. It is needed to find the
+// shape under the pointer, and to compare the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
 export const AXIS = 22;
@@ -41,7 +41,8 @@ export class LanePainter {
       const rowTop = isCompact ? top : top + bar.row * rowHeight;
       const y = isSession && hasSessions ? rowTop + (isCompact ? BAR - 5 : BAR + 3) : isThin ? rowTop + 4 : rowTop;
       const height = isCompact && isSession ? 5 : isThin ? BAR - 8 : BAR;
-      // Draws only one of the bars within a pixel, where thousands look like a single bar.
+      // If there are several bars within a pixel, draws only one, because thousands of them look like a single bar
+      // anyway.
       const track = (isCompact ? 0 : bar.row * 4) + (isSession ? 1 : isThin ? 2 : 0);
       if (w < 3 && x + w <= (covered[track] ?? -1) + 0.7) continue;
       covered[track] = Math.max(covered[track] ?? -1, x + w);
@@ -59,7 +60,7 @@ export class LanePainter {
     }
   }
 
-  // Paints the data rate over time as a line in the bar of a session.
+  // Paints the data rate over time as a line inside a session's bar.
   flow(flow, x, y, w, h) {
     if (w < 12) return;
     const { pen, colors } = this;
@@ -95,7 +96,7 @@ export class LanePainter {
     this.drawn.push({ ...shade, kind: "shade", text: `fault ${shade.text}`, x, y: top - 4, w, h: height, mark: false });
   }
 
-  // Writes the names of phases below the bars if there is room.
+  // Writes the names of phases below the bars if there is enough room.
   phases({ lane, top, height }, phases) {
     const { pen, colors, left, width } = this;
     const y = top + height - PHASE;
@@ -167,7 +168,7 @@ export class LanePainter {
     pen.restore();
   }
 
-  // Each kind of mark differs in shape as well as in color.
+  // Kinds of marks differ in shape as well as in color.
   markShape(kind, x, top) {
     const { pen, colors } = this;
     pen.fillStyle = colors[kind] ?? colors.info;
@@ -177,7 +178,7 @@ export class LanePainter {
       pen.lineTo(x + 5, top + 4);
       pen.lineTo(x - 5, top + 4);
     } else if (kind === "hit") {
-      // A cross for a packet that was lost or changed.
+      // A cross marks a packet that was lost or changed.
       pen.strokeStyle = colors.hit;
       pen.lineWidth = 2;
       pen.moveTo(x - 4, top - 4);
@@ -220,7 +221,7 @@ export class LanePainter {
     pen.stroke();
   }
 
-  // Paints the selected time range, and the time of the entry selected in a list.
+  // Paints the selected time range, and marks the time of the entry that is selected in a list.
   selection(range, cursor) {
     const { pen, colors, left, width, height } = this;
     if (range) {
@@ -253,7 +254,7 @@ export class LanePainter {
   }
 }
 
-// Returns true if two shapes drawn at different times represent the same bar or mark.
+// Returns true if two shapes that were drawn at different times represent the same bar or mark.
 export function same(a, b) {
   return Boolean(a && b) && a.number === b.number && a.packet === b.packet && a.lane === b.lane && a.mark === b.mark && a.t0 === b.t0;
 }
@@ -264,7 +265,8 @@ function barText(bar) {
   return bar.protocols?.join(", ") || bar.text;
 }
 
-// Returns how many bytes had passed at a given time, from pairs of time and total.
+// Returns how many bytes had been transferred by a given time. `flow` contains pairs of a time and the total at that
+// time.
 function totalAt(flow, t) {
   let low = 0;
   let high = flow.length;

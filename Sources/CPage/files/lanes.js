@@ -1,6 +1,6 @@
 // Shows a LaneModel as a picture that follows the current time, with a time axis that is always visible. Users can
-// zoom, scroll and select a time range. A list contains the shapes drawn last, which are needed to find the shape under
-// the pointer and to compare the picture with the events.
+// zoom, scroll and select a time range. A list contains the shapes that were drawn last. It is needed to find the shape
+// under the pointer, and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -8,7 +8,7 @@ const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// The number of lanes above which each lane is a single line until the user opens it.
+// If there are more lanes than this, each lane is a single line until the user opens it.
 const MOST_TALL = 12;
 const TALLEST = 440;
 
@@ -152,7 +152,7 @@ export class LaneView {
   // Time and position
 
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
-  // On narrow screens, titles are above the bars.
+  // On narrow screens, titles appear above the bars.
   labels() { return this.canvas.clientWidth < 560 ? 0 : 150; }
   rightEdge() { return this.follows ? Math.max(this.now(), this.span * 0.25) + this.span * 0.04 : this.end; }
   timeAt(x) { return this.rightEdge() - this.span + (x - this.labels()) / this.plotWidth() * this.span; }
@@ -216,7 +216,7 @@ export class LaneView {
       const left = shape.mark ? shape.x - 6 : shape.x - 2;
       const right = shape.mark ? shape.x + 6 : shape.x + Math.max(shape.w, 3) + 2;
       if (point.x < left || point.x > right) continue;
-      // Later shapes are on top of earlier ones, and marks are on top of bars.
+      // Shapes that are drawn later cover earlier ones, and marks cover bars.
       if (!best || shape.mark || !best.mark) best = shape;
     }
     return best;
@@ -361,7 +361,7 @@ export class LaneView {
     pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
-  // Hides an accessory or app that has ended when its bars and marks are all out of view.
+  // Hides the lane of an accessory or app that has ended, once all its bars and marks are out of view.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -376,7 +376,7 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    // With many lanes, a filter may hide most of them.
+    // If there are many lanes, a filter may hide most of them.
     const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;
@@ -393,7 +393,7 @@ export class LaneView {
       const most = highest < limit ? limit : limit - 1;
       const more = [...used].filter((row) => row >= most).length;
       const height = rowHeight * ((more > 0 ? most : highest) + 1) + (hasPhases ? PHASE : 0);
-      // Serial numbers distinguish accessories with the same name.
+      // Serial numbers distinguish accessories that have the same name.
       const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
       const title = lane.title ?? lane.id;
       rows.push({
@@ -405,14 +405,15 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // Keeps the picture moving while anything is active. Otherwise, the picture is redrawn only when something changes.
+  // Keeps the picture moving while anything in it is active. Otherwise, the picture is redrawn only when something
+  // changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>
       lane.open.size > 0 || lane.marks.at(-1)?.t > from || lane.bars.at(-1)?.t0 > from || lane.bars.at(-1)?.t1 > from);
     if (!moves || this.isStill?.()) return;
     this.isWaiting = true;
-    // Draws at most one frame for each pixel of movement.
+    // Draws no more than one frame per pixel of movement.
     const frame = Math.max(16, Math.min(1_000, this.span / this.plotWidth() * 1_000));
     setTimeout(() => { this.isWaiting = false; this.request(); }, stillness.matches ? 1_000 : frame);
   }

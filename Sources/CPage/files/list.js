@@ -1,12 +1,12 @@
-// A list of any length, which creates elements only for visible rows. The list stays at its end until the user scrolls
-// up.
+// A list of any length. It creates elements only for the rows that are visible. The list stays scrolled to its end
+// until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;
 let lists = 0;
 
 export class VirtualList {
-  // `cells` returns the texts of a row's cells; `choose` is called when the user selects a row.
+  // `cells` returns the text of each cell in a row; `choose` is called when the user selects a row.
   constructor({ label, columns, cells, choose, kind }) {
     Object.assign(this, { columns, cells, choose, kind });
     this.id = `l${++lists}`;
@@ -48,7 +48,7 @@ export class VirtualList {
     if (follows) this.request();
   }
 
-  // Replaces the rows, or adds rows at the end.
+  // Replaces all rows, or adds rows at the end.
   show(rows, { keep } = {}) {
     this.rows = rows;
     if (!keep) this.chosen = -1;

@@ -1,5 +1,5 @@
-// The page: its views, the current world, and the connection. The token follows '#' in the address, and is sent only in
-// a header of each request.
+// The page: its views, the current world, and the connection. The token follows '#' in the page's address. It is sent
+// only in a header of each request.
 import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";
@@ -34,7 +34,7 @@ const tabs = new Tabs(document.querySelector("#tabs"), "view");
 desk.range = null;
 desk.say = toast;
 desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
-// Returns the ID of the fault with the given text.
+// Returns the ID of the fault that has the given text.
 desk.faultName = (text) => {
   const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
   return found ? `${found.fault} (${text})` : text;
@@ -135,11 +135,11 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // Another server counts its sessions from 1 again.
+    // A different server numbers its sessions from 1 again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });
-  // Lets scripts in the browser's console see the state and what was drawn.
+  // Lets scripts in the browser's console see the state and the shapes that were drawn.
   globalThis.easim = { desk, lanes, store, server };
   document.documentElement.dataset.ready = "true";
   performance.mark("ready");
@@ -159,7 +159,7 @@ function sentence(world) {
   return `${plugged.length === 0 ? "No accessory is plugged in" : names}; ${apps}${faults > 0 ? `; ${count(faults, "fault acts", "faults act")} on the cables` : ""}.`;
 }
 
-// Describes the traffic in the selected time range if packets were recorded.
+// Describes the traffic in the selected time range, if its packets were recorded.
 function showRange(element) {
   element.hidden = !desk.range;
   if (!desk.range) return;

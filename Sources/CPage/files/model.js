@@ -1,6 +1,6 @@
-// Derives the lanes of a world, with bars and marks on a time axis, from event notifications, such as the event lines
-// of a scenario. There is a lane for each accessory, one for the cables, one for the device, and one for each app.
-// Packets, if known, add the traffic of sessions and the effects of faults.
+// Derives a world's lanes, with their bars and marks on a time axis, from event notifications, such as a scenario's
+// event lines. There is a lane for each accessory, one for the cables, one for the device, and one for each app. If
+// packets are known, they add the sessions' traffic and the effects of faults.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -15,8 +15,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // Begins a bar that lasts until `end` is called with the same key. Each `owner` has a row, so accessories that are
-  // connected at the same time appear below each other.
+  // Begins a bar that ends when `end` is called with the same key. Each `owner` has its own row, so accessories that
+  // are connected at the same time appear one below the other.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };
@@ -60,9 +60,9 @@ export class LaneModel {
     this.lane("device", "device", "Apple device");
     this.gaps = [];
     this.waitingSessions = [];
-    // All sessions, oldest first; a packet belongs to the newest session with its number.
+    // All sessions, oldest first. A packet belongs to the newest session that has its number.
     this.sessions = [];
-    // Named periods in a lane, and periods in which a fault acts.
+    // Named periods in a lane, and periods in which a fault is active.
     this.phases = [];
     this.shades = [];
     this.began = new Map();
@@ -82,7 +82,8 @@ export class LaneModel {
     return lane;
   }
 
-  // The lanes of accessories, the cables, the device and apps, each in the order in which they connected.
+  // The lanes of accessories, the cables, the device and apps, in this order. Lanes of the same kind are in the order
+  // in which they were added.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -128,7 +129,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // Adds a fault, whose `after` and `for` count from now.
+  // Adds a fault. Its `after` and `for` are counted from now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -143,7 +144,7 @@ export class LaneModel {
   // Records which app a session belongs to, as reported by the server.
   takeSession(notice) {
     if (notice.event !== "opened" || !notice.app) return;
-    // The server may name the app of a session before the device reports the session.
+    // The server may report a session's app before the device reports the session.
     this.named.push(notice);
     if (this.named.length > 100) this.named.shift();
     this.giveNamed();
@@ -171,7 +172,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // Finds or creates the record of a session, which both sides report.
+  // Finds or creates the record of a session. Both sides report each session.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -185,15 +186,15 @@ export class LaneModel {
     if (known && known.t1 === null) known.t1 = t;
   }
 
-  // Returns the session to which a packet belongs. `accessory` is the serial number or name of the accessory on its
-  // cable, if known.
+  // Returns the session that a packet belongs to. `accessory` is the serial number or name of the accessory on the
+  // packet's cable, if known.
   sessionOf(packet, accessory) {
     if (packet.externalSession === undefined) return undefined;
     return this.sessions.findLast((one) => one.id === packet.externalSession && one.t0 <= packet.t + 0.05 && (one.t1 === null || packet.t <= one.t1 + 5)
       && (!accessory || one.serial === accessory || one.accessory === accessory));
   }
 
-  // Adds `count` bytes at time `t` to the traffic of a session.
+  // Adds `count` bytes at time `t` to a session's traffic.
   addFlow(session, t, count) {
     session.total += count;
     const last = session.flow.at(-1);
@@ -208,13 +209,13 @@ export class LaneModel {
   }
 
   phase(lane, t0, t1, name) {
-    // A phase without duration, which is possible in virtual time, is not shown.
+    // In virtual time, a phase may have no duration. Such a phase is not shown.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
   }
 
-  // Adds the phases of a connection: the handshake, and the flicker from the first connect to the connect with
+  // Adds the phases of a connection: the handshake, and the flicker between the first connect and the connect with
   // protocols.
   takePhase(kind, serial, t) {
     const began = (name) => { const at = this.began.get(`${name} ${serial}`); this.began.delete(`${name} ${serial}`); return at; };
@@ -316,7 +317,8 @@ export class LaneModel {
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
           record: this.openSession(notice),
         };
-        // A scenario has a single app. In other worlds, the lists of each app's sessions show where a session belongs.
+        // A scenario has only one app. In other worlds, the list of each app's sessions shows which app a session
+        // belongs to.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
@@ -341,7 +343,7 @@ export class LaneModel {
     }
   }
 
-  // Whether only the device reports events, and no accessory does.
+  // Whether all events come from the device and none from an accessory.
   get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
 
   takeDeviceCable({ event, t, number, up, text, reason, on }) {
@@ -356,7 +358,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // If there is only one app, its lane shows the sessions whose app is unknown.
+  // Shows sessions whose app is unknown in the lane of the only app.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];
@@ -368,7 +370,7 @@ export class LaneModel {
     }
   }
 
-  // Handles the events at the beginning and end of a fault that stops all traffic.
+  // Handles the events that mark the beginning and end of a fault that stops all traffic.
   takeStall({ text, t }) {
     const name = text.split(" (")[0];
     if (/from now on$/.test(text)) this.shades.push({ lane: "cable", fault: name, text, t0: t, t1: null, isStall: true });
@@ -396,8 +398,8 @@ export class LaneModel {
     }
   }
 
-  // Adds what notifications do not report about an app: its sessions, accessories that were connected before its
-  // launch, and accessories about which it is not notified.
+  // Adds what notifications do not report about an app: its sessions, accessories that were already connected when the
+  // app was launched, and accessories for which the app receives no notifications.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;

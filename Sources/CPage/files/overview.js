@@ -1,11 +1,11 @@
-// Shows accessories, the device and apps as cards, with lines between them for sessions.
+// Shows accessories, the device and apps as cards. Lines between the cards represent sessions.
 import { bytes, h, keyed, perFrame, replace, setText, svg, oneLine } from "./dom.js";
 import { PHASES } from "./store.js";
 import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./forms.js";
 import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
-// Values for parameters without a default, which let a new fault act at once.
+// The values for parameters that have no default. They let a new fault take effect immediately.
 const FIRST = { Duration: "50ms", Chance: "10%" };
 
 export class Overview {
@@ -26,7 +26,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // With many cards, their box scrolls, and the lines must be redrawn.
+    // If there are many cards, their box scrolls, and the lines must then be redrawn.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
@@ -44,7 +44,7 @@ export class Overview {
     this.drawLines();
   }
 
-  // Draws each session as a line from its accessory through the device to its app.
+  // Draws each session as a line from its accessory, through the device, to its app.
   drawLines() {
     const world = this.desk.world();
     const box = this.element.getBoundingClientRect();
@@ -75,7 +75,7 @@ export class Overview {
   }
 }
 
-// Returns the position of a card, if the card is visible in its scrolling box.
+// Returns the position of a card if the card is visible in the box that contains it.
 function seen(box, card) {
   if (!card) return null;
   const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
@@ -138,7 +138,7 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
-  // A fault acts with its defaults as soon as it is chosen, and its sliders then change the parameters.
+  // A fault takes effect with its default values as soon as it is chosen. Its sliders then change the parameters.
   faultMenu() {
     const { desk } = this;
     const option = (name, text) => h("option", { value: name, title: text }, name);
@@ -159,7 +159,7 @@ class AccessoryCard {
     return menu;
   }
 
-  // Makes the accessory flicker. An accessory that is not plugged in gets the quirk, and is then plugged in.
+  // Makes the accessory flicker. If the accessory is not plugged in, it gets the quirk and is then plugged in.
   flicker() {
     const accessory = this.state.accessory;
     if (this.state.plugged) return [["accessory.flicker", { accessory }]];
@@ -202,20 +202,20 @@ class AccessoryCard {
   }
 }
 
-// Returns the accessory's name, followed by its serial number if another accessory has the same name.
+// Returns the accessory's name. If another accessory has the same name, the serial number follows.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }
 
 function behaviorText(behavior) { return typeof behavior === "string" ? behavior : behavior?.type ?? ""; }
 
-// A fault with a slider for each parameter. Moving a slider changes the fault during the traffic.
+// Shows a fault with a slider for each parameter. Moving a slider changes the fault while traffic is flowing.
 export class FaultRow {
   constructor(desk) {
     this.desk = desk;
     this.text = h("code", {});
     this.counts = h("span", { class: "hint" });
-    // The values of sliders that have not been sent yet.
+    // Slider values that have not been sent yet.
     this.moved = new Map();
     this.sliders = h("div", { class: "sliders" });
     this.element = h("div", { class: "fault" }, h("div", { class: "buttons" }, this.text, this.counts,
@@ -234,8 +234,8 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // The slider shows the current value of the fault, even after a change by another client, except while the user moves
-  // the slider.
+  // The slider always shows the fault's current value, including changes made by other clients. The exception is while
+  // the user is moving the slider.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -265,7 +265,7 @@ export class FaultRow {
     };
   }
 
-  // Sends one request at a time, which changes only the values whose sliders were moved.
+  // Sends one request at a time. Each request changes only the values whose sliders were moved.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;
@@ -279,7 +279,7 @@ export class FaultRow {
     this.isChanging = false;
   }
 
-  // Fetches the fault again, because another client may have changed it since the last refresh.
+  // Fetches the fault again, because another client may have changed it in the meantime.
   async now(fault) {
     const { accessory } = this.desk.world().accessories.find((one) => one.faults.includes(fault)) ?? {};
     const { faults } = await this.desk.server.call("fault.list", { accessory }).catch(() => ({ faults: [] }));

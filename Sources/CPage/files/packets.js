@@ -1,5 +1,5 @@
-// Shows the packets of a world the way Wireshark does: a list that follows the traffic, filters, bytes next to fields,
-// and export to files.
+// Shows a world's packets the way Wireshark does: a list that follows the traffic, filters, bytes next to fields, and
+// export to files.
 import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";
@@ -8,11 +8,11 @@ import { pcapng } from "./pcapng.js";
 
 const MOST = 100_000;
 const AT_ONCE = 1_000;
-// What each fault does to a packet.
+// The effect of each fault on a packet.
 const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {
-  // `desk` provides the world, the selected time range, and the accessory whose cable carried a packet.
+  // `desk` provides the world, the selected time range, and the accessory on a packet's cable.
   constructor(desk, source) {
     this.desk = desk;
     this.source = source;
@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown. The server then begins to record every packet.
+  // Called when the view is shown. From then on, the server records every packet.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
@@ -88,7 +88,7 @@ export class Packets {
   }
 
   // Fetches packets four times a second, or more often if there are many. While the view is closed, fetches packets
-  // once a second, because the lanes show what faults did.
+  // once a second, because the lanes show the effects of faults.
   async loop() {
     while (true) {
       let more = false;
@@ -105,7 +105,7 @@ export class Packets {
     }
   }
 
-  // Only one fetch runs at a time.
+  // Only one fetch is in progress at a time.
   fetch() {
     this.fetching = (this.fetching ?? Promise.resolve()).catch(() => {}).then(() => this.fetchNext());
     return this.fetching;
@@ -143,7 +143,7 @@ export class Packets {
     return this.source.isLive ? found.length === AT_ONCE : found.length === MOST;
   }
 
-  // Links a packet to the packet that it repeats, to the fault that acted on it, and to its session.
+  // Links a packet to the packet that it repeats, to the fault that changed or lost it, and to its session.
   take(one) {
     const lanes = this.desk.world().lanes;
     if (one.seq !== undefined) {
@@ -186,7 +186,7 @@ export class Packets {
 
   sessionName(one) { return one.externalSession === undefined ? "" : this.sessionOf(one)?.name ?? one.externalSession; }
 
-  // Updates the list of sessions, with the names used elsewhere on the page.
+  // Updates the list of sessions. Sessions have the same names as elsewhere on the page.
   showSessions() {
     this.sessions.forEach((session, index) => {
       const text = `${session.name}: ${session.protocol}`;
@@ -256,7 +256,7 @@ export class Packets {
     }
   }
 
-  // Shows a packet, or the packets at a given time.
+  // Shows a packet, or the packets around a given time.
   async jump({ number, t }) {
     await this.opened();
     while (await this.fetch());
@@ -278,7 +278,8 @@ export class Packets {
     }
   }
 
-  // Shows the session selected in the list of sessions, or that of the selected packet if none is.
+  // Shows the session that is selected in the list of sessions. If none is selected there, shows the session of the
+  // selected packet.
   async followSession() {
     const chosen = this.list.rows[this.list.chosen];
     const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
@@ -287,7 +288,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // Returns the listed packets with all their bytes, fetching those that the page lacks.
+  // Returns the listed packets with all their bytes. Fetches bytes that the page does not have.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

@@ -1,5 +1,5 @@
-// Writes packets as a pcapng file like that of `--capture`, with a LINKTYPE_USER0 interface for each cable, a
-// LINKTYPE_USER1 interface for each native channel, and the direction in the flags (outbound: from the device).
+// Writes packets as a pcapng file like that of `--capture`. Each cable has a LINKTYPE_USER0 interface and each native
+// channel a LINKTYPE_USER1 interface. The flags state the direction, and outbound means sent by the device.
 
 const encoder = new TextEncoder();
 

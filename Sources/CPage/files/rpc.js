@@ -1,6 +1,6 @@
-// The control protocol in a browser, which uses only POST /rpc and, for a stream of events, GET /events.
+// The control protocol in a browser. Requests use only POST /rpc, and the stream of events uses GET /events.
 
-// The server accepts up to 1,000 requests in a batch.
+// The server accepts batches of up to 1,000 requests.
 const MOST_AT_ONCE = 900;
 
 export class Failure extends Error {
@@ -39,7 +39,7 @@ export class Server {
     return answer.result;
   }
 
-  // Sends several requests at once, and returns the results in the same order. The result of a failed request is a
+  // Sends several requests at once and returns the results in the same order. If a request fails, its result is a
   // Failure.
   async batch(calls) {
     if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
@@ -55,7 +55,7 @@ export class Server {
     });
   }
 
-  // Reads the stream of events until it ends, and calls `started` when it is open.
+  // Reads the stream of events until it ends. Calls `started` when the stream is open.
   async listen(started, take, signal) {
     let answer;
     try {

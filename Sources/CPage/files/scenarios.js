@@ -1,4 +1,4 @@
-// Shows a scenario with the robust and the naive client, and the lanes of both runs side by side.
+// Shows a scenario with the robust and the naive client, with the lanes of both runs side by side.
 import { h, oneLine, replace, save, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";
@@ -51,7 +51,7 @@ export class Scenarios {
       h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-app" }, "App"), this.app, this.live, this.stop, this.noApp)), this.results, this.runs);
   }
 
-  // Updates the list of the world's apps, from which users choose one for a scenario.
+  // Updates the list of the world's apps, from which users choose an app for a scenario.
   update() {
     const { apps } = this.desk.world();
     const before = this.app.value;
@@ -71,7 +71,7 @@ export class Scenarios {
     this.results.hidden = true;
   }
 
-  // Runs every scenario with the robust client, and shows a line for each.
+  // Runs every scenario with the robust client, and shows one line for each.
   async runAll() {
     this.all.disabled = true;
     this.results.hidden = false;

@@ -1,11 +1,11 @@
-// Shows a session of an app, with its counters and EADemo's payloads: a string, hex, 10,000 bytes. The page reads bytes
-// only from sessions that it opened, because each byte can be read only once.
+// Shows an app's session, with its counters and the payloads that EADemo sends: a string, hex, and 10,000 bytes. The
+// page reads bytes only from sessions that it opened itself, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;
 
 export class SessionBox {
-  // The IDs of the sessions that this page opened.
+  // The IDs of the sessions that this page has opened.
   static mine = new Set();
 
   constructor(desk) {
@@ -32,7 +32,7 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // If the accessory echoes, its reply is compared with these bytes. No reply is expected from other accessories.
+  // If the accessory is an echo, its reply is compared with these bytes. Other accessories are not expected to reply.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;
@@ -55,7 +55,7 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // In a virtual world, waiting for bytes would advance the time, so the request does not wait.
+        // In virtual time, waiting for bytes would advance the clock, so the request does not wait.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));

@@ -1,5 +1,5 @@
-// Sources of packets: a server, which keeps recording, or a trace, which contains all packets. All sources have the
-// same methods, so that views work with any of them.
+// Sources of packets: a server, which may still be recording, or a trace, which already contains all packets. All
+// sources have the same methods, so that views work with any source.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {
@@ -19,7 +19,7 @@ export class LivePackets {
     return { packet: { ...packet, bytes: fromHex(packet.hex) }, fields };
   }
 
-  // Returns packets with their bytes, as far as the server still has them.
+  // Returns packets with their bytes, if the server still has them.
   async whole(world, packets) {
     const wanted = new Set(packets.map((one) => one.number));
     const found = [];
@@ -39,7 +39,7 @@ const EVENTS = ["packet", "spoiled", "detection", "iap1", "skipped", "transfer",
 const HEADER = 9;
 const CONTROLS = [[0x80, "SYN"], [0x40, "ACK"], [0x20, "EAK"], [0x10, "RST"], [0x08, "SLP"]];
 
-// A packet in a trace. Properties that depend on the packet's bytes are computed on demand.
+// A packet in a trace. Properties that depend on the packet's bytes are computed only when needed.
 class RecordedPacket {
   constructor([time, cable, sender, event, text, base64, cut, more], number, names) {
     this.number = number;
@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // The session data in readable form, in the same form as the server's.
+  // The session data in readable form, formatted as the server formats it.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);
@@ -79,7 +79,7 @@ class RecordedPacket {
   }
 }
 
-// Returns the External Accessory session data in a packet whose bytes are known.
+// Returns a packet's External Accessory session data. The packet's bytes must be known.
 export function payloadOf(packet) {
   if (packet.event === "transfer") return packet.bytes;
   return packet.bytes.subarray(HEADER + 2, packet.cut > 0 ? undefined : packet.bytes.length - 1);
@@ -111,7 +111,7 @@ export class RecordedPackets {
   async whole(world, packets) { return packets; }
 }
 
-// Returns the fields of acknowledgements and data packets, which a trace does not contain.
+// Returns the fields of acknowledgements and data packets. A trace does not contain these fields.
 export function plainFields(packet) {
   const { bytes } = packet;
   if (packet.control === undefined) return [];

@@ -1,5 +1,5 @@
-// The known state of the server: worlds with their accessories, apps, sessions and jobs, and the notifications of each
-// world. This data comes from the event stream, and from lists requested after each change.
+// What the page knows about the server: its worlds with their accessories, apps, sessions and jobs, and each world's
+// notifications. It comes from the event stream, and from lists that are requested after each change.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -23,7 +23,7 @@ class World {
     this.proxies = [];
   }
 
-  // The current time of the world. In real time, the clock runs on between events.
+  // The world's current time. In real time, the clock keeps running between events.
   now() {
     if (this.time === "virtual" || this.offset === null) return this.t;
     return Math.max(this.t, performance.now() / 1000 + this.offset);
@@ -31,7 +31,7 @@ class World {
 
   clock(t) {
     if (t > this.t) this.t = t;
-    // Events may arrive late but not early, so the largest offset is the most accurate.
+    // Events can arrive late but never early, so the largest offset is the most accurate one.
     const offset = t - performance.now() / 1000;
     if (this.offset === null || offset > this.offset) this.offset = offset;
   }
@@ -65,7 +65,7 @@ export class Store extends EventTarget {
     this.tell("state");
   }
 
-  // Listens without end: reconnects, requests what it missed, and removes what no longer exists.
+  // Listens indefinitely: reconnects after a failure, requests what was missed, and removes what no longer exists.
   async run() {
     let delay = 250;
     while (true) {
@@ -95,7 +95,7 @@ export class Store extends EventTarget {
   useToken(token) {
     if (token === this.server.token) return;
     this.server.token = token;
-    // Another token means another server.
+    // A different token means a different server.
     this.worlds.clear();
     this.rates.clear();
     this.jobs = [];
@@ -105,7 +105,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // Requests events from before the event stream began.
+  // Requests the events that occurred before the event stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -201,7 +201,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // Polls the sessions, because no notification reports transferred bytes.
+      // Polls the sessions, because notifications do not report how many bytes have been transferred.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
@@ -212,8 +212,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // Requests the accessories and sessions of each app, and the faults of accessories. The page shows the lists after
-  // all of them have arrived.
+  // Requests the accessories and sessions of each app, and the faults of each accessory. The page shows these lists
+  // once all of them have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),
@@ -241,7 +241,7 @@ export class Store extends EventTarget {
   }
 }
 
-// The phases of an accessory, as derived from its events.
+// The phases of an accessory, derived from its events.
 export const PHASES = ["plugged", "link", "authenticated", "identified", "published", "session"];
 
 function phase(phases, notice) {

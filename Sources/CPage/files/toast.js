@@ -5,7 +5,7 @@ const element = h("div", { class: "toast", id: "call-result", role: "status", hi
 let timer = null;
 let place = null;
 
-// Remembers the last control that was used.
+// Remembers which control was used last.
 addEventListener("click", (event) => { place = event.target.closest?.("button, summary, canvas, .row") ?? place; }, true);
 
 export function toast(text, isProblem = false) {

@@ -1,6 +1,6 @@
-// Shows a trace, which is a set of runs that have ended. The views are those of the live page, but need no server,
-// because the page contains the data. Runs in the same group, such as a scenario with each of two clients, are side by
-// side. The packets and the log are those of the chosen run.
+// Shows a trace. A trace is a set of runs that have ended. The views are the same as on the live page, but they need no
+// server, because the page contains the data. Related runs, such as the same scenario played with two different
+// clients, are shown side by side. The packets and the log belong to the run that is selected.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -85,7 +85,7 @@ class Run {
       again ? `${again} sent again` : "", hits ? `${hits} packets that faults acted on` : ""].filter(Boolean).join(" · ");
   }
 
-  // Links to packets that were lost.
+  // Links to the packets that were lost.
   get lost() {
     const all = this.packets.all.filter((one) => one.lostBy?.startsWith("lost by") || (one.event === "fault" && !one.of && one.note?.startsWith("lost by")));
     if (all.length === 0) return null;
@@ -93,7 +93,7 @@ class Run {
     return h("p", { class: "lost" }, all.length === 1 ? "Lost packet: " : `${all.length} lost packets: `, links, all.length > MOST_LOST ? " …" : null);
   }
 
-  // Returns the card with the lanes of the run, and with its verdict if there are several cards.
+  // Returns the card that shows the run's lanes. If there are several cards, the card also shows the run's verdict.
   get card() {
     if (this.element) return this.element;
     const { made } = this;
@@ -111,7 +111,7 @@ function verdict({ verdict: word, text }) {
   return [word ? h("b", {}, `${oneLine(word.slice(0, 1).toUpperCase() + word.slice(1))}: `) : null, oneLine(text || "no verdict")];
 }
 
-// Shows the packets and the log of the chosen run.
+// Shows the packets and the log of the selected run.
 function choose(run) {
   if (chosen === run) return;
   chosen = run;
@@ -143,7 +143,7 @@ function sign(group) { return made.find((one) => one.group === group).verdict ==
 const select = groups.length < 2 ? null
   : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
 
-// Follows the fragment of the URL (after #), which names a group or contains words from an event.
+// Follows the part of the URL after #, which either names a group or contains words from an event.
 function follow() {
   let words = "";
   try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* A malformed fragment is ignored. */ }
