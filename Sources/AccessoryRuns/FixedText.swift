@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Formats numbers for reports.
 package enum FixedText {
-  /// Returns a number with the given number of decimal places, such as "0.830". Adds places if the text would otherwise
-  /// equal that of `other`, for example a limit that the number narrowly exceeds.
+  /// Returns a number rounded to the given number of decimal places, such as "0.830". Uses more places if the text
+  /// would otherwise look the same as that of `other`, such as a limit that the number narrowly exceeds.
   package static func text(_ value: Double, places: Int, unlike other: Double? = nil) -> String {
     let fewest = text(value, exactly: places)
     guard let other, value != other, fewest == text(other, exactly: places), places < 12 else { return fewest }
@@ -21,7 +21,7 @@ package enum FixedText {
     return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
   }
 
-  /// Returns a number with up to three decimal places, but no more than it needs, such as "2" or "0.25".
+  /// Returns a number with only as many decimal places as it needs, up to three, such as "2" or "0.25".
   package static func short(_ value: Double) -> String {
     let digits = text(value, places: 3)
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
@@ -30,7 +30,7 @@ package enum FixedText {
   /// Returns a number with thousands separators, such as "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
-  /// Returns nanoseconds in a suitable unit, such as "12.5 µs", "1.25 ms" or "2.000 s".
+  /// Returns nanoseconds converted to a suitable unit, such as "12.5 µs", "1.25 ms" or "2.000 s".
   package static func time(_ nanoseconds: Double, unlike other: Double? = nil) -> String {
     let (unit, name, places) =
       switch nanoseconds.magnitude {
@@ -50,7 +50,7 @@ package enum FixedText {
     return "\(hours)\(seconds / 60 % 60) min \(seconds % 60) s"
   }
 
-  /// Returns bytes per second in a suitable unit, such as "7.50 kB/s".
+  /// Returns a rate in bytes per second, converted to a suitable unit, such as "7.50 kB/s".
   package static func rate(_ bytesPerSecond: Double, unlike other: Double? = nil) -> String {
     let (unit, name) =
       switch bytesPerSecond.magnitude {

@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The result of a run, or of some of the run's shards. A run is a load test, a check, a series of random worlds, a
-/// series of scenarios, or a replay.
+/// The result of a run, or of some of its shards. A run is a load test, a check, a series of random worlds, a series of
+/// scenarios, or a replay.
 ///
-/// Each kind of report provides its contents, from which this module generates all formats:
+/// Each kind of report provides its contents. This module generates all formats from them:
 ///
 /// | form | from |
 /// |---|---|
@@ -13,81 +13,83 @@ import AccessoryFormats
 /// | HTML | ``verdict``, ``headline``, ``figures``, ``suite`` and ``sections`` |
 /// | text | ``text`` |
 ///
-/// The sum of the reports of all shards is the report of the whole run.
+/// If the reports of all shards are merged, the result is the report of the whole run.
 public protocol Report: WritableReport, Equatable {
   /// The kind of report, as written in report files, such as "soak report".
   static var kind: String { get }
-  /// The format version, which increases when easim can no longer read older reports.
+  /// The format version. It increases when easim can no longer read older reports.
   static var version: Int { get }
   /// The limits on the size and depth of report files.
   static var limits: JSON5.Limits { get }
   /// The JSON keys used in report files.
   static var format: Record<Self> { get }
 
-  /// The shards that the report contains.
+  /// Which shards the report contains.
   var shards: ShardSet { get }
-  /// The reason why a shard is incomplete, or nil if it is complete. Incomplete shards are not added to others.
+  /// The reason why the report's shard is incomplete, or nil if it is complete. An incomplete shard is not merged with
+  /// others.
   var unfinished: String? { get }
-  /// Whether the run passes even if it compared nothing.
+  /// Whether the run passes even if there was nothing to compare.
   var allowsEmpty: Bool { get set }
   /// The outcome of the run, derived from its figures and plan.
   var verdict: Verdict { get }
-  /// The outcome, including the comparison with an earlier run if there is one; otherwise ``verdict``.
+  /// The outcome of the run. If the run was compared with an earlier run, the outcome includes the comparison;
+  /// otherwise, it is ``verdict``.
   var outcome: Verdict { get }
 
   /// The title of the page, such as "easim check: Echo".
   var title: String { get }
-  /// The result as a sentence without a period.
+  /// The result as a sentence, without a period.
   var headline: String { get }
   /// The report as text for a terminal.
   var text: String { get }
-  /// The measurements and counts of the run; a page shows the main ones at the top.
+  /// What the run measured and counted. A page shows the main figures at the top.
   var figures: [ReportFigure] { get }
   /// The checks of the run.
   var suite: ReportSuite { get }
   /// Additional sections of the page.
   var sections: [PageSection] { get }
-  /// The report as one JSON object, on one line.
+  /// The report as a single JSON object, on one line.
   var json: JSONObject { get }
-  /// The date of the run; empty if the report has none.
+  /// The date of the run. Empty if the report has none.
   var date: String { get }
 
-  /// Returns the differences between this report's plan and the other's, one sentence each. Results of different plans
-  /// cannot be compared.
+  /// Returns the differences between this report's plan and the other report's plan, as one sentence per difference.
+  /// Results can be compared only if their plans are the same.
   func differences(from other: Self) -> [String]
-  /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show which figures
-  /// became worse by more than the fraction `tolerance`. Returns false for kinds of reports that do not support this
-  /// comparison.
+  /// Compares the run with an earlier run that had the same plan. After this call, ``outcome`` and every format show
+  /// which figures became worse by more than the fraction `tolerance`. Returns false if this kind of report does not
+  /// support the comparison.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
-  /// Adds other shards, or throws an error and leaves the report unchanged.
+  /// Merges the report of other shards into this report, or throws an error and leaves this report unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// The format version is 1 by default.
+  /// The default format version is 1.
   public static var version: Int { 1 }
   /// The formats that all reports support.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
-  /// The outcome is ``verdict`` by default, without a comparison.
+  /// By default, the outcome is ``verdict``, because nothing is compared.
   public var outcome: Verdict { verdict }
-  /// A page has no additional sections by default.
+  /// By default, a page has no additional sections.
   public var sections: [PageSection] { [] }
-  /// A report has no date by default.
+  /// By default, a report has no date.
   public var date: String { "" }
-  /// Plans do not differ by default.
+  /// By default, plans do not differ.
   public func differences(from other: Self) -> [String] { [] }
 
-  /// A report supports no comparison by default.
+  /// By default, a report does not support comparisons.
   public mutating func compare(with earlier: Self, tolerance: Double) -> Bool { false }
 
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// The reason why this report covers less than a whole run or shard, or nil if it does not.
+  /// The reason why this report does not cover a whole run or shard, or nil if it does.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Creates a report from the JSON tree of a file, ignoring keys that later versions of easim added. The error lists
-  /// every mistake in the file.
+  /// Creates a report from the JSON tree of a file. Keys that later versions of easim added are ignored. If the file is
+  /// invalid, the error lists every mistake.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
     self = try Self.format.readKnown(tree)
@@ -106,17 +108,17 @@ extension Report {
   /// The report as JUnit XML, for CI servers.
   public var junit: String { suite.xml }
 
-  /// The report as an HTML page in a single file.
+  /// The report as a single-file HTML page.
   public var html: String { html(traced: nil) }
 
-  /// Returns the report as an HTML page with links to the run's trace at the address `trace`.
+  /// Returns the report as an HTML page that links to the run's trace. `trace` is the address of the trace.
   public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
-  /// Returns the report in a format that all reports support.
+  /// Returns the report in one of the formats that all reports support.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// Returns the report in a format that all reports support; types with additional formats call this method for the
-  /// others.
+  /// Returns the report in one of the formats that all reports support. Types that have additional formats call this
+  /// method for all other formats.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -126,13 +128,13 @@ extension Report {
     }
   }
 
-  /// Returns a case that fails or is skipped if the run did not complete its plan or had nothing to do, and otherwise
-  /// no case.
+  /// Returns a test case that fails or is skipped if the run did not complete its plan or had nothing to do. Otherwise,
+  /// returns no test cases.
   ///
   /// - Parameters:
-  ///   - all: the name of the case if the plan is incomplete, such as "every world was played".
-  ///   - some: the name of the case if there was nothing to do, such as "worlds".
-  ///   - nothing: why there was nothing to do, or nil if there was something.
+  ///   - all: the name of the test case if the run did not complete its plan, such as "every world was played".
+  ///   - some: the name of the test case if there was nothing to do, such as "worlds".
+  ///   - nothing: the reason why there was nothing to do, or nil if there was something to do.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
@@ -141,7 +143,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// Identifies a file as a report: a marker, the kind of report, and the version.
+/// Identifies a file as a report. It consists of a marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
@@ -153,10 +155,10 @@ public struct ReportHeader: Equatable, Sendable {
 }
 
 extension Report {
-  /// The first keys of a report, which identify it.
+  /// The first keys of a report. They identify it as a report.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that state how the run ended. These keys must agree with the figures in the same file.
+  /// The keys that state how the run ended. These keys must agree with the figures in the file.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },
@@ -189,7 +191,7 @@ extension Report {
   }
 }
 
-/// A format for reports; its name is also the file extension.
+/// A format for reports. Its name is also the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
   case json
   /// The report as text for a terminal.
@@ -198,14 +200,14 @@ public enum ReportForm: String, CaseIterable, Sendable {
   case html
   /// The report as JUnit XML, for CI servers.
   case xml
-  /// A load test's figures as CSV, as an HdrHistogram file, and as OpenMetrics and Prometheus metrics.
+  /// A load test's figures as CSV, as an HdrHistogram file, and as metrics for OpenMetrics and Prometheus.
   case csv, hgrm, om, prom
 }
 
-/// A report that can be written to a file; the file's extension selects the format.
+/// A report that can be written to a file. The file's extension selects the format.
 public protocol WritableReport: Sendable {
   static var forms: [ReportForm] { get }
-  /// Returns the contents of a file in one of the ``forms``, or as text.
+  /// Returns the contents of a file. The format is one of the ``forms``, or text.
   func text(as form: ReportForm) -> String
 }
 

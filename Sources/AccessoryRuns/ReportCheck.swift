@@ -4,29 +4,29 @@ import AccessoryFormats
 public struct ReportCheck: Equatable, Sendable {
   /// The condition as the user wrote it, such as "p99>50ms".
   public let name: String
-  /// The condition for passing, such as "p99 ≤ 50 ms".
+  /// The condition that must be met to pass, such as "p99 ≤ 50 ms".
   public let goal: String
   /// Whether the check passed.
   public let passed: Bool
-  /// The measured value. If the text begins with the goal, output does not repeat the goal.
+  /// The measured value. If the text begins with the goal, the goal is not printed a second time.
   public let text: String
   let saysGoal: Bool
-  /// The reason why the condition is not met, if known.
+  /// The reason why the condition was not met, or nil if the condition was met or the reason is unknown.
   package var cause: String?
 
-  /// Creates a check. Without a name, `text` must begin with the goal.
+  /// Creates a check. Creates a check. If there is no name, `text` must begin with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil
   }
 
-  /// The measured value with a check mark or cross, and the cause of a failure if known, such as "56.8 ms ✗".
+  /// The measured value with a check mark or a cross, such as "56.8 ms ✗", and the cause of a failure if it is known.
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
-  /// The check on one line, such as "p99 ≤ 50 ms: 56.8 ms ✗".
+  /// The check as a single line, such as "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
-  /// Compares the checks stored in a file under `key` with those computed from its other keys. Texts may differ,
-  /// because another version of easim may have written the file.
+  /// Compares the checks that a file contains under `key` with checks computed from the file's other keys. Their texts
+  /// may differ, because the file may have been written by another version of easim.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// A value that a run measured or counted.
+/// A value that a run has measured or counted.
 public struct ReportFigure: Sendable {
-  /// The kind of value, which determines how to format it.
+  /// The kind of value. It determines how the value is formatted.
   public enum Unit: Sendable {
     case time
     case rate
@@ -15,9 +15,9 @@ public struct ReportFigure: Sendable {
   /// The value.
   public let value: Double
   package let unit: Unit
-  /// Whether a higher value is better, or nil if neither direction is better.
+  /// Whether a higher value is better, or nil if higher is neither better nor worse.
   package let moreIsBetter: Bool?
-  /// Whether the top of a page shows the figure.
+  /// Whether the figure is shown at the top of the page.
   let isMain: Bool
 
   /// Creates a figure.

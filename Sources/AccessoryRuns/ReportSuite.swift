@@ -1,13 +1,14 @@
 import AccessoryFormats
 
-/// One check of a run.
+/// One of a run's checks.
 public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
     case passed
     /// The check could not be evaluated, for the given reason.
     case skipped(String)
-    /// The check failed. The values are a sentence, a word for the kind of failure, and details to show below it.
+    /// The check failed. The check failed. The values are a sentence, a word for the kind of failure, and details that
+    /// are shown below the sentence.
     case failed(String, kind: String? = nil, details: String = "")
   }
 
@@ -15,14 +16,14 @@ public struct ReportCase: Equatable, Sendable {
   let name: String
   let time: Duration
   let outcome: Outcome
-  /// What a page shows about a check that passed.
+  /// What a page shows for a check that has passed.
   let note: String
-  /// What a page shows below the check, as HTML.
+  /// HTML that a page shows below the check.
   let more: String
-  /// The check's name in a trace of the run, or nil if the trace does not show it.
+  /// The check's name in a trace of the run, or nil if the check is not in the trace.
   let traced: String?
 
-  /// Creates a check; `group` becomes the JUnit class name after the prefix "easim.".
+  /// Creates a check. `group` with the prefix "easim." becomes the JUnit class name.
   public init(
     _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = "",
     traced: String? = nil
@@ -31,10 +32,10 @@ public struct ReportCase: Equatable, Sendable {
     (self.note, self.more, self.traced) = (note, more, traced)
   }
 
-  /// The part of the run that is checked, such as "loss" for the group "check.loss".
+  /// The part of the run that the check belongs to, such as "loss" for the group "check.loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
-  /// How pages show the outcome: its position, its word, and its symbol.
+  /// How pages show the outcome: its position among the outcomes, its word, and its symbol.
   var sign: (index: Int, word: String, sign: String) {
     switch outcome {
     case .passed: (0, "passed", "✓")
@@ -46,9 +47,9 @@ public struct ReportCase: Equatable, Sendable {
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
-/// The checks of a run, which can be written as JUnit XML for CI servers.
+/// A run's checks. They can be written as JUnit XML for CI servers.
 public struct ReportSuite: WritableReport {
-  /// The only format, which is JUnit XML.
+  /// The only format, JUnit XML.
   public static let forms = [ReportForm.xml]
 
   private let name: String
@@ -56,7 +57,7 @@ public struct ReportSuite: WritableReport {
   private let output: String?
   let cases: [ReportCase]
 
-  /// Creates a suite of checks; `output` is the text that the run printed.
+  /// Creates a suite of checks. `output` is the text that the run printed.
   public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }

@@ -2,21 +2,21 @@ import AccessoryFormats
 
 /// The outcome of a run.
 ///
-/// Reports do not store verdicts but compute them from their figures and plan. Only ``passed`` leads to exit code 0.
+/// Reports do not store a verdict but compute it from their figures and plan. The exit code is 0 only for ``passed``.
 public enum Verdict: Equatable, Sendable {
   case passed
-  /// Something failed, for the given reasons.
+  /// At least one thing failed, for the given reasons.
   case failed([String])
-  /// A signal or something else stopped the run before it completed its plan, and nothing had failed.
+  /// A signal or another cause stopped the run before it had completed its plan, and nothing had failed until then.
   case stopped(by: String)
-  /// The run compared nothing, for the given reason.
+  /// The run had nothing to compare, for the given reason.
   case empty(String)
 
-  /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
+  /// Creates a verdict that failed for these reasons, or ``passed`` if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// Creates a verdict from the first of these that is present: failures, the cause of a stop, work that was not done,
-  /// or the reason why there was nothing to judge.
+  /// Creates a verdict from the first of these that is present: failures, the cause of a stop, planned work that was
+  /// not done, or the reason why there was nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -32,7 +32,7 @@ public enum Verdict: Equatable, Sendable {
   /// Whether the verdict is ``passed``.
   public var isPassed: Bool { self == .passed }
 
-  /// The word for the verdict in reports.
+  /// The word for this verdict in reports.
   public var word: String {
     switch self {
     case .passed: "passed"
@@ -42,7 +42,7 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// The reasons why the run did not pass, one sentence each; empty if it passed.
+  /// The reasons why the run did not pass, as one sentence each. Empty if the run passed.
   public var reasons: [String] {
     switch self {
     case .passed: []
@@ -54,18 +54,18 @@ public enum Verdict: Equatable, Sendable {
 }
 
 extension Verdict {
-  /// The verdict's word, capitalized for a headline.
+  /// The verdict's word, capitalized for use in a headline.
   package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 }
 
 extension Format<String?> {
-  /// How a run ended: `complete`, which is read as nil, or `stopped by` followed by the cause.
+  /// How a run ended: `complete`, which is represented as nil, or `stopped by` followed by the cause.
   public static let ending = Format<String?>.parsed(
     TextShape(pattern: "^(complete|stopped by .+)$"), expected: "complete, or 'stopped by' and a signal"
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // A plain `nil` would be the inner optional, which stands for a complete run.
+    // A plain `nil` would mean the inner optional, which represents a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// An axis of a chart, which has labels and maps each value to a position.
+/// An axis of a chart. It has labels and maps each value to a position.
 ///
-/// Invariants: the range is not empty, and at least two values have labels, all of them different.
+/// Invariants: the range is not empty, and at least two values have labels. All labels are different.
 package struct Axis {
-  /// The kind of value, which determines how labels are formatted.
+  /// The kind of value. It determines how labels are formatted.
   package enum Unit {
     case time
     case rate
@@ -19,7 +19,7 @@ package struct Axis {
   package let isLogarithmic: Bool
   package let marks: [(value: Double, text: String)]
 
-  /// Creates an axis that starts at `low`, extends at least to `high`, and has roughly `count` marks.
+  /// Creates an axis from `low` to at least `high`, with roughly `count` marks.
   package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
     let high = high > low ? high : low + 1
     let step = Self.step((high - low) / Double(count), unit)
@@ -33,13 +33,13 @@ package struct Axis {
     self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
   }
 
-  /// Creates a logarithmic axis for values from `low` to `high`, which must be above 0.
+  /// Creates a logarithmic axis for values from `low` to `high`. Both must be greater than 0.
   package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
     let low = max(low, 1)
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
     if bottom == top { top *= 10 }
-    // Narrows the axis if all values are close together, so that it does not cover a whole decade.
+    // If all values are close together, narrows the axis so that it does not cover a whole decade.
     for digit in [5.0, 2] where bottom * digit <= low {
       bottom *= digit
       break
@@ -63,7 +63,7 @@ package struct Axis {
   /// Creates an axis for percentiles with up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
-    // A longer axis has no room for a mark at 50 %.
+    // On a longer axis, there is no room for a mark at 50 %.
     let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
     let nines: [(Double, String)] = [
       (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),
@@ -92,8 +92,8 @@ package struct Axis {
     return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
   }
 
-  /// Returns the step between marks: at least `least`, and 1, 2 or 5 times a power of ten. Minutes and hours have steps
-  /// that are common on clocks.
+  /// Returns the distance between marks: at least `least`, and 1, 2 or 5 times a power of ten. For minutes and hours,
+  /// the distances are ones that are common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }
@@ -101,7 +101,7 @@ package struct Axis {
     }
     let power = pow(10, floor(log10(max(least, 1e-9))))
     let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
-    // Counts need whole numbers as marks.
+    // The marks on an axis of counts must be whole numbers.
     if case .count = unit { return max(1, step) }
     return step
   }
@@ -115,7 +115,7 @@ package struct Axis {
       case .count, .nines: [("", 1)]
       }
     if value == 0 { return "0" }
-    // Minutes and hours are suitable only if every mark is a whole number of them.
+    // Minutes and hours are used only if every mark is a whole number of them.
     let fitting = units.filter {
       $0.size <= size * 1.001 && ($0.size < 60e9 || step.remainder(dividingBy: $0.size) == 0)
     }

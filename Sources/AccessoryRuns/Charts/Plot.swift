@@ -1,18 +1,18 @@
 import AccessoryFormats
 
-/// An SVG chart with two axes, without scripts or external style sheets, so that a page is a single file. Each chart is
-/// drawn for the width at which it appears, so that its text is as large as the page's.
+/// An SVG chart with two axes. It uses no scripts or external style sheets, so that a page can be a single file. Each
+/// chart is drawn for the width at which it is shown, so that its text has the same size as the page's text.
 ///
-/// The SVG also contains the values as `data-` attributes, which a test compares with the report.
+/// The SVG also contains the values as `data-` attributes. A test compares them with the report.
 package struct Plot {
-  /// The width at which a page is viewed: in windows and on paper, or on mobile phones.
+  /// The width at which a page is viewed: in a window or on paper, or on a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
     package var points: Double { self == .wide ? 860 : 328 }
-    /// The approximate number of marks that fit on a horizontal axis.
+    /// Roughly how many marks fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
-    /// The approximate number of names that fit on a horizontal axis.
+    /// Roughly how many names fit on a horizontal axis.
     package var names: Int { self == .wide ? 7 : 2 }
   }
 
@@ -26,12 +26,12 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// The positions of the goal labels drawn so far, which later labels avoid.
+  /// The positions of the goal labels drawn so far. Later labels must not overlap them.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
     (self.width, self.x, self.y, self.height) = (width, x, y, height)
-    // Labels below the chart may have two lines.
+    // Labels below the chart can have two lines.
     bottom = x.marks.contains { $0.text.contains("\n") } ? 40 : 26
     drawAxes()
   }
@@ -53,7 +53,7 @@ package struct Plot {
     }
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
-      // Keeps the first and last labels inside the picture.
+      // Makes sure that the first and last labels stay inside the picture.
       let anchor = place > to - 24 && index > 0 ? "end" : index == 0 && place < from + 24 ? "start" : "middle"
       let lines = mark.text.split(separator: "\n")
       let texts = lines.enumerated().map { line, text in
@@ -71,7 +71,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// Draws a stepped line in which each value spans the distance from one bound to the next.
+  /// Draws a stepped line. Each value spans the distance from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -97,7 +97,7 @@ package struct Plot {
         + "\(Self.title(title))</circle>")
   }
 
-  /// Draws a rectangle that spans a range on each axis.
+  /// Draws a rectangle that covers a range on each axis.
   package mutating func cell(
     _ style: String, x: (Double, Double), y: (Double, Double), data: String = "", _ title: String
   ) {
@@ -108,12 +108,12 @@ package struct Plot {
         + "\(Self.title(title))</rect>")
   }
 
-  /// Draws a strip with a tooltip over the full height.
+  /// Draws a strip over the full height, with a tooltip.
   package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Draws vertical lines, each with a symbol above the chart, and merges lines that are too close together.
+  /// Draws vertical lines, each with a symbol above the chart. Lines that are too close together are merged.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -126,7 +126,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // Many full-length lines would hide the chart, so they are drawn only at the top.
+      // Many full-length lines would hide the chart, so only the top of each line is drawn.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -140,11 +140,11 @@ package struct Plot {
     }
   }
 
-  /// Draws a goal as a line across the chart, with a label that does not overlap other goals' labels.
+  /// Draws a goal as a line across the chart. Its label does not overlap the labels of other goals.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
-    // The label is above the line, or below it if the line is near the top of the chart.
+    // The label is placed above the line, or below it if the line is near the top of the chart.
     let below = at < top + 16
     let isLeft = isNear(false)
     let label =
@@ -159,7 +159,7 @@ package struct Plot {
         + "\(Self.title("goal: \(text)\(isMet ? "" : ", missed")"))</g>")
   }
 
-  /// Adds centered text inside the chart, for a chart without data.
+  /// Adds centered text inside the chart. Used when there is no data.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
@@ -176,9 +176,9 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// An event that every time chart marks.
+/// An event that is marked in every chart over time.
 package struct TimeMark {
-  /// The kind of event. The raw values are class names in the page's style sheet.
+  /// The kind of event. The raw values are the names of classes in the page's style sheet.
   package enum Kind: String, CaseIterable {
     case plug, unplug, flicker, error, phase, warm
 
@@ -193,7 +193,7 @@ package struct TimeMark {
       }
     }
 
-    /// Draws a triangle for errors, as on the live page, and a dot for everything else.
+    /// Draws a triangle for errors, as the live page does, and a dot for everything else.
     package func sign(x: Double, y: Double) -> String {
       let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
       return self == .error
@@ -201,7 +201,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// How far the symbol is shifted, so that symbols of different kinds do not overlap.
+    /// How far the symbol is moved, so that symbols of different kinds do not overlap.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A condition for `easim report compare --fail-if`, about the change of a figure from the first report to the last.
-/// The comparison fails if the condition holds.
+/// A condition for `easim report compare --fail-if`. It limits how much a figure may change from the first report to
+/// the last. If the condition is true, the comparison fails.
 ///
 /// ```swift
 /// try ChangeLimit("p50>+10%")          // more than 10% slower
@@ -9,16 +9,16 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
-  /// Whether a change above the bound fails the comparison; otherwise, a change below the bound does.
+  /// If true, a change above the bound fails the comparison; otherwise, a change below the bound does.
   let isUpper: Bool
   /// The bound as a fraction, such as 0.1 for 10%.
   let bound: Double
-  /// The condition for passing, such as "p50 ≤ +10 %".
+  /// The condition that must be met to pass, such as "p50 ≤ +10 %".
   public let goal: String
 
   private static let examples = "'p50>+10%' or 'throughput<-5%'"
 
-  /// Parses a limit; the error shows an example of a valid limit.
+  /// Parses a limit. If the text is invalid, the error shows an example of a valid limit.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
     let shown = Excerpt.of(text)
@@ -37,7 +37,7 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Throws an error that suggests a similar name if the runs lack the limited figure.
+  /// Throws an error if the runs do not have the limited figure. The error suggests a figure with a similar name.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }
@@ -54,7 +54,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // A rise from zero breaks every upper limit, because the percentage of the rise is undefined.
+      // A rise from zero exceeds every upper limit, because it cannot be expressed as a percentage.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

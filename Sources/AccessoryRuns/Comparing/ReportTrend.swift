@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A comparison of several runs in the given order, and the changes from the first run to the last.
+/// A comparison of several runs in the given order. Changes are from the first run to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
@@ -10,7 +10,7 @@ public struct ReportTrend: WritableReport {
   /// The formats in which a comparison can be written.
   public static let forms = [ReportForm.json, .html, .csv]
 
-  /// The values of one figure in all runs.
+  /// The values that one figure has in all runs.
   public struct Row: Sendable {
     /// The name of the figure.
     public let name: String
@@ -22,11 +22,11 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last, such as "+3.1 %"; empty if a change has no meaning for this figure.
+    /// The change from the first run to the last, such as "+3.1 %". Empty if there is only one run.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // The change of a count, or from zero, is shown as a number.
+      // A change in a count, or a change from zero, is shown as a number.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }
@@ -34,7 +34,7 @@ public struct ReportTrend: WritableReport {
       return isCount ? "\(by), \(percent)" : percent
     }
 
-    /// "better" or "worse", or an empty string if the change is neither.
+    /// "better" or "worse", or an empty string if the figure became neither.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
@@ -55,7 +55,7 @@ public struct ReportTrend: WritableReport {
   public let rows: [Row]
   let limits: [ChangeLimit]
 
-  /// Compares runs of the same kind; the names may be file names.
+  /// Compares runs of the same kind. The names can be file names.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in
@@ -73,19 +73,20 @@ public struct ReportTrend: WritableReport {
     self.limits = limits
   }
 
-  /// The result for each limit.
+  /// The result of checking each limit.
   public var checks: [ReportCheck] { limits.map { $0.check(self) } }
 
   private var names: [String] { runs.map(\.name) }
 
-  /// How the plan of each run differs from that of the first run, one line per run.
+  /// How each run's plan differs from the first run's plan, with one line per run.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
       "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 
-  /// Lists the test cases that fail only in the last run, and those that fail only in the first, on one line each.
+  /// One line that lists the test cases that fail only in the last run, and one line that lists those that fail only in
+  /// the first.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -94,7 +95,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The smallest change that the headline mentions.
+  /// The smallest relative change that is mentioned in the headline.
   private static let slight = 0.05
 
   /// The changes from the first run to the last, such as "worse: p50 +59 %, throughput −39 %", or the reason why the
@@ -110,12 +111,12 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// Describes the figures that became "worse" or "better", depending on `verdict`, by more than ``slight``.
+  /// Describes the figures that became better or worse, as `verdict` says, by at least ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // For counts, a change by one is enough.
+      // For a count, even a change of one is mentioned.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
@@ -125,13 +126,13 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Returns the relative change of a figure, such as 0.1 for 10 % more. Rounding makes a change of exactly 10 % equal
-  /// to a limit of 10 %.
+  /// Returns the relative change of a figure. For example, 0.1 means 10 % more. The result is rounded, so that a change
+  /// of exactly 10 % equals a limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
+  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to distinguish it from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil, places: Int? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: places ?? (size < 10 ? 1 : 0), unlike: other.map { abs($0 * 100) })
@@ -151,7 +152,7 @@ public struct ReportTrend: WritableReport {
     return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// The comparison as a table with one column for each run, followed by the results of the limits.
+  /// The comparison as a table with one column per run, followed by the results for the limits.
   public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
 
   private var table: String {
@@ -166,7 +167,7 @@ public struct ReportTrend: WritableReport {
     }.joined(separator: "\n")
   }
 
-  /// The comparison as JSON, for programs.
+  /// The comparison as JSON, for use by programs.
   public var json: JSONObject {
     let judged = checks.map { check -> JSONObject in
       ["goal": check.goal, "passed": check.passed, "text": check.text]
@@ -180,7 +181,7 @@ public struct ReportTrend: WritableReport {
     ]
   }
 
-  /// The comparison as CSV with one line for each figure of each run.
+  /// The comparison as CSV, with one line per figure and run.
   public var csv: String {
     var lines = ["run,date,figure,value"]
     for row in rows {
@@ -193,7 +194,7 @@ public struct ReportTrend: WritableReport {
     return lines.joined(separator: "\r\n") + "\r\n"
   }
 
-  /// The comparison as an HTML page with the table, and with a chart of each main figure.
+  /// The comparison as an HTML page. It contains the table, and a chart for each main figure.
   public var html: String {
     let failed = runs.count { !$0.passed }
     let checks = checks
@@ -217,7 +218,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// Returns a run's name, shortened to fit on an axis, with the date on a second line.
+  /// Returns a run's name, shortened so that it fits on an axis, with the date on a second line.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name
@@ -225,7 +226,7 @@ public struct ReportTrend: WritableReport {
     return date.isEmpty ? short : "\(short)\n\(date)"
   }
 
-  /// Returns the contents of a file in one of the formats.
+  /// Returns the contents of a file in the given format.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -236,7 +237,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // Omits every second name, or more, if the axis has no room for all of them.
+    // If the axis does not have room for all names, leaves out every second name, or more.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// Part `index` of `count` of a run, counted from 1. Different processes or machines can run different parts.
+/// One part of a run that is divided into `count` parts. `index` counts from 1. Each part can be run by a different
+/// process or on a different machine.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
@@ -11,7 +12,7 @@ import AccessoryFormats
 public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The maximum number of shards in a run.
   public static let most = 1_000_000
-  /// The only shard of an undivided run.
+  /// The only shard of a run that is not divided.
   public static let whole = Shard(unchecked: 1, of: 1)
 
   /// The number of this part, counted from 1.
@@ -43,16 +44,15 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// Parses digits without a sign or spaces; returns nil for other text.
+  /// Parses a number that consists only of digits, without a sign or spaces, or returns nil.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Whether the run is not divided.
+  /// Whether this is the only shard.
   public var isWhole: Bool { count == 1 }
 
-  /// Returns the range of `total` items that belongs to this shard. The shares of two shards differ by at most one
-  /// item.
+  /// Returns which of `total` items belong to this shard. The sizes of any two shards differ by at most one item.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

@@ -1,16 +1,17 @@
 import AccessoryFormats
 
-/// The set of shards that a report contains. The set is complete for an undivided run and for the sum of all shards.
+/// The shards that a report contains. The set is complete if the run is not divided, or if the reports of all its
+/// shards have been merged.
 public struct ShardSet: Equatable, Sendable {
   /// The complete set.
   public static let whole = ShardSet(.whole)
 
   /// The number of shards into which the run is divided.
   public private(set) var count: Int
-  /// The shards in the report, as ascending ranges with gaps between them.
+  /// The shards in the report, as ranges in ascending order, with gaps between the ranges.
   private var ranges: [ClosedRange<Int>]
 
-  /// Creates the set of a single shard.
+  /// Creates a set with a single shard.
   public init(_ shard: Shard) {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
@@ -28,7 +29,7 @@ public struct ShardSet: Equatable, Sendable {
   /// Whether no shard is missing.
   public var isComplete: Bool { count == 1 }
 
-  /// The shard, if the set contains exactly one.
+  /// The shard if the set contains exactly one, or nil otherwise.
   public var only: Shard? { present == 1 ? Shard(ranges[0].lowerBound, of: count) : nil }
 
   /// How many shards the report contains.
@@ -37,7 +38,7 @@ public struct ShardSet: Equatable, Sendable {
   /// How many shards are missing.
   public var missingCount: Int { count - present }
 
-  /// Returns up to `most` missing shards, lowest numbers first.
+  /// Returns the missing shards with the lowest numbers, but no more than `most`.
   public func missing(atMost most: Int) -> [Shard] {
     var found: [Shard] = []
     var next = 1
@@ -51,7 +52,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// Returns how many of a run's `total` items the shards in this set cover.
+  /// Returns how many of a run's `total` items belong to the shards in this set.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -82,12 +83,12 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// Replaces a set of all shards with that of an undivided run, so that the two are equal.
+  /// If no shard is missing, replaces the set with that of an undivided run, so that the two are equal.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
 
-  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8"; empty for a whole run.
+  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8". Empty for a whole run.
   public var text: String {
     if isComplete { return "" }
     if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
@@ -100,7 +101,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// A message that lists the missing shards and tells the user how to run them, or nil if no shard is missing.
+  /// A message that lists the missing shards and says how to run them, or nil if none is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -112,22 +113,22 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// A message that lists the shards missing from a sum of reports, or nil for a single shard, whose report is complete
-  /// on its own.
+  /// A message that lists the shards missing from a merged report. Nil for a single shard, because its report is
+  /// complete on its own.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
-/// The reason why the reports of two runs cannot be added together.
+/// The reason why the reports of two runs cannot be merged.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One of the reports covers a whole run, so there is no shard to add.
+  /// One of the reports already covers a whole run, so there is no shard to add.
   case wholeRun
   /// The reports belong to runs with different numbers of shards.
   case otherDivision(Int, Int)
   case twice(Shard)
-  /// The reports belong to different runs; the text describes the difference.
+  /// The reports belong to different runs. The text describes how the runs differ.
   case otherRun(String)
   case tooMuchCounted
-  /// The merged report would have too many entries; the text gives details.
+  /// The merged report would have too many entries. The text gives details.
   case tooMany(String)
 
   /// A description of the error.
@@ -143,15 +144,15 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of non-negative counts, or nil if it exceeds ``most``.
+/// A sum of counts that are not negative, or nil if it exceeds ``most``.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
+  /// The maximum sum of all counts in a report. It is low enough that adding two reports cannot overflow an integer.
   public static let most = 1 << 56
 
   /// The sum, or nil if it exceeds ``most``.
   public private(set) var value: Int? = 0
 
-  /// Creates a sum of zero.
+  /// Creates a sum that is zero.
   public init() {}
 
   /// Adds a count.
@@ -164,8 +165,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many the run has, and which ones the report contains. Reports of undivided runs omit
-  /// this section.
+  /// A report's shards: how many shards the run has, and which ones the report contains. The reports of undivided runs
+  /// do not have this section.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// The shard selected by environment variables, with which CI systems and job schedulers number the copies of a job.
+/// The shard selected by environment variables. CI systems and job schedulers use these variables to number the copies
+/// of a job.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }
@@ -10,20 +11,20 @@ import AccessoryFormats
 public struct ShardVariables: Equatable, Sendable {
   /// The shard, or nil if the run is not divided.
   public var shard: Shard?
-  /// A note for the user, or nil if the environment selects no shard.
+  /// A note for the user, or nil if no shard is selected by the environment.
   public var note: String?
 
   private struct Engine {
     let index: String
     let count: String
-    /// The number of a job's first copy, unless ``firstName`` names a variable with another number.
+    /// The number that the first copy of a job has, unless ``firstName`` names a variable that gives this number.
     var first = 0
     var firstName: String?
     var stepName: String?
   }
 
   private static let engines = [
-    // Users must set EASIM_SHARDS themselves, because Kubernetes tells each pod of an Indexed Job only its index.
+    // Kubernetes tells each pod of an Indexed Job only the pod's index, so users must set EASIM_SHARDS themselves.
     Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
     Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
     Engine(
@@ -31,12 +32,12 @@ public struct ShardVariables: Equatable, Sendable {
       stepName: "SLURM_ARRAY_TASK_STEP"),
   ]
 
-  /// The names of the variables, for help and documentation.
+  /// The names of the variables, for use in help and documentation.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
-  /// Searches the environment, using `value` to look up variables.
+  /// Looks for a shard in the environment. `value` looks up a variable.
   ///
-  /// - Throws: an error that names the variable and describes its mistake.
+  /// - Throws: an error that names the variable and says what is wrong with it.
   public init(_ value: (String) -> String?) throws(OptionError) {
     var found: [(shard: Shard, text: String)] = []
     var halves: [String] = []
@@ -44,7 +45,7 @@ public struct ShardVariables: Equatable, Sendable {
       let (index, count) = (Self.text(engine.index, value), Self.text(engine.count, value))
       guard let index, let count else {
         if let index { halves.append("\(engine.index)=\(index) gives the shard, but \(engine.count) is not set") }
-        // GitLab sets the total to 1 for undivided jobs.
+        // GitLab sets the total to 1 for jobs that are not split.
         if index == nil, let count, count != "1" {
           halves.append("\(engine.count)=\(count) gives the number of shards, but \(engine.index) is not set")
         }
@@ -73,7 +74,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // This limit exceeds the numbers that any of these systems use, and is too low for sums to overflow.
+      // This limit is higher than any number that these systems use, and low enough that sums cannot overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// The tables on report pages, and their styles.
+/// The tables on report pages, and the styles of these tables.
 package enum PageTable {
-  /// Returns a table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to, but not
-  /// including, `end` contain numbers, and `styles` contains a CSS class for each row.
+  /// Returns a table that scrolls horizontally if it is wider than the page. The columns from `numbers` up to, but not
+  /// including, `end` contain numbers. `styles` contains a CSS class for each row.
   package static func table(
     _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false,
     styles: [String] = []
@@ -21,7 +21,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
   }
 
-  /// Returns bars with the numbers of passed, failed and skipped checks in each part of the run.
+  /// Returns bars that show how many checks in each part of the run passed, failed and were skipped.
   static func outcomes(_ cases: [ReportCase]) -> String {
     var parts: [(name: String, counts: [Int])] = []
     for one in cases {
@@ -44,7 +44,7 @@ package enum PageTable {
     return "<table class=\"bars\">\n\(rows.joined(separator: "\n"))\n</table>"
   }
 
-  /// Returns a table of the checks. Failures come first, with details and with links to the trace.
+  /// Returns a table of the checks. Failures come first. They have details, and links to the trace.
   static func cases(_ cases: [ReportCase], trace: String? = nil) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
@@ -69,7 +69,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// Escapes text for use as a URL fragment.
+  /// Escapes text so that it can be used as a URL fragment.
   private static func fragment(_ text: String) -> String {
     text.utf8.map { byte in
       let isPlain =
@@ -79,18 +79,18 @@ package enum PageTable {
     }.joined()
   }
 
-  /// Returns a list of names, each with a text; narrow screens show the text below the name.
+  /// Returns a list of names, each with a text. On narrow screens, the text is below the name.
   package static func facts(_ facts: [(String, String)]) -> String {
     let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"
   }
 
-  /// Returns a note about the number of entries not shown, or an empty string if there are none.
+  /// Returns a note that says how many entries are not shown, or an empty string if all are shown.
   package static func more(_ count: Int, _ one: String, _ several: String) -> String {
     count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
   }
 
-  /// The styles that report pages need in addition to those of all pages.
+  /// The additional styles that report pages need.
   package static let style =
     PageLook.style + """
       body { max-width: 940px; margin: 1.5rem auto; padding: 0 16px; overflow-wrap: anywhere; }

@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-/// A section of a page with its own HTML.
+/// A section of a page, with its own HTML.
 public struct PageSection: Sendable {
   let title: String
   let html: String
-  /// Whether the section is a chart; pages show charts before text and tables.
+  /// Whether the section is a chart. Pages show charts before text and tables.
   let isChart: Bool
 
   /// Creates a section with a heading.
@@ -12,26 +12,26 @@ public struct PageSection: Sendable {
     (self.title, self.html, self.isChart) = (title, html, isChart)
   }
 
-  /// Creates a section with a heading, or returns nil if there is no content.
+  /// Creates a section with a heading, or returns nil if the content is empty.
   public init?(_ title: String, _ html: String?) {
     guard let html, !html.isEmpty else { return nil }
     self.init(title, html)
   }
 }
 
-/// A report as an HTML page: the verdict with its reasons, up to four figures, the charts, the checks, and the rest of
-/// the report. The page is a single file without scripts or external resources. The page fits narrow screens and paper,
-/// and supports light and dark mode.
+/// A report as an HTML page. It shows the verdict with its reasons, up to four figures, the charts, the checks, and the
+/// rest of the report. The page is a single file without scripts or external resources. The page fits narrow screens
+/// and paper, and supports light and dark mode.
 struct ReportPage {
-  /// The maximum number of figures at the top, so that readers can take them in at a glance.
+  /// How many figures are at the top. The number is small, so that readers can take them in at a glance.
   private static let mostFigures = 4
 
-  /// The product and the name of the test.
+  /// The names of the product and the test.
   var title: String
-  /// The verdict as a sentence, and whether it is good news, or nil if it is neither good nor bad.
+  /// The verdict as a sentence, and whether the verdict is good (true), bad (false) or neither (nil).
   var sentence: String
   var isGood: Bool?
-  /// The remark below the verdict, which may be empty.
+  /// The remark below the verdict. It may be empty.
   var remark = ""
   /// The address of the run's trace relative to the page, or nil if there is no trace.
   var trace: String?
@@ -40,11 +40,11 @@ struct ReportPage {
   var cases: [ReportCase] = []
   var sections: [PageSection] = []
 
-  /// Creates the page of a report, with links to the trace of its run.
+  /// Creates the page of a report. The page links to the trace of the run.
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
-    // After a run that did not pass, the reasons come first.
+    // If the run did not pass, the reasons come first.
     let sentence =
       why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
     let text = sentence ?? report.headline
