@@ -1,42 +1,44 @@
 import AccessoryCore
 import AccessoryHost
 
-/// Tracks the bursts of one session in order: which bytes have yet to be sent, and which replies have yet to arrive.
+/// Tracks the bursts of one session in order: which bytes still have to be sent, and which replies still have to
+/// arrive.
 ///
 /// Bursts never overtake each other. A burst is *unsent* until the session has accepted its last byte, then *awaited*
 /// until its reply has arrived in full, and then *complete*. If the plan expects no reply, a burst is complete when its
 /// last byte is acknowledged.
 ///
-/// A `StreamVerifier` compares an echo of unique bytes. After a wrong byte, the lane collects all later bytes until
-/// `conclude()` diagnoses the mistake.
+/// If bursts are unique, a `StreamVerifier` checks the echo. After a wrong byte, the lane collects all further bytes
+/// until `conclude()` diagnoses the mistake.
 ///
-/// If the plan's requests differ, each burst has its own size and expected reply. If a rule judges a reply, the lane
-/// collects the reply until it is complete; for some rules, that is when no more bytes arrive for a while.
+/// If the plan has different requests, each burst has its own size and expected reply. If a reply is judged by a rule,
+/// the lane collects the reply until it is complete. For some rules, a reply is complete when no more bytes arrive for
+/// a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
+/// Invariants: at most `inFlight` bursts are in flight. At most one of these bursts is partly sent, and only the oldest
 /// can be partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
 package struct BurstLane {
   package struct Flight: Equatable, Sendable {
-    /// The ticket that the schedule issued for this burst.
+    /// The ticket that the schedule issued for the burst.
     package let ticket: BurstSchedule.Ticket
-    /// The time at which the lane offered the burst's first byte to the session.
+    /// When the lane offered the burst's first byte to the session.
     package let began: Instant
     package let size: Int
     let request: Int
     let awaited: Int
-    /// The time at which the last byte of the reply arrived, if a rule judged the reply after that.
+    /// When the last byte of the reply arrived. Used if a rule judges the reply later than that.
     var answered: Instant?
   }
 
   package enum Event: Equatable, Sendable {
     case completed(Flight)
-    /// The reply differs from the expected bytes, so the session becomes unusable.
+    /// The reply differs from the expected bytes, which makes the session unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong for the given reason, so the session becomes unusable.
+    /// The reply is wrong for the given reason, which makes the session unusable.
     case wrong(Flight, String)
-    /// The reply is wrong, and the lane collects later bytes until `BurstLane.conclude()` diagnoses the mistake.
+    /// The reply is wrong. The lane collects further bytes until `BurstLane.conclude()` diagnoses the mistake.
     case suspicious
-    /// The given number of unsolicited bytes arrived. `BurstLane.conclude()` identifies the bytes.
+    /// The given number of bytes arrived unexpectedly. `BurstLane.conclude()` identifies these bytes.
     case unexpected(Int)
   }
 
@@ -51,30 +53,30 @@ package struct BurstLane {
   private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
-  /// Compares an echo with the unique bytes of the bursts.
+  /// Compares an echo with the bursts' unique bytes.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private var judging: Judging
   private var collector: ReplyCollector?
   /// The bursts in flight, oldest first.
   package private(set) var flights: [Flight] = []
-  /// The number of `flights` that have been sent completely.
+  /// How many of the `flights` have been sent completely.
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
-  /// The number of bytes accepted by the session since it was opened.
+  /// How many bytes the session has accepted since it was opened.
   package private(set) var bytesSent = 0
   private var bytesCompleted = 0
-  /// The number of bytes sent that are not part of the unique stream.
+  /// How many of the sent bytes are not part of the unique stream.
   private var otherBytes = 0
   private var numbers: [Int] = []
   private var begunCount = 0
-  /// The positions in the unique stream at which the most recent bursts begin, if their sizes differ.
+  /// Where in the unique stream the most recent bursts begin. Used only if the bursts have different sizes.
   private var starts: [Int] = []
   private var streamEnd = 0
   private static let numbersKept = 64
 
-  /// Creates the lane of a newly opened session, with unique bursts from `stream`.
+  /// Creates the lane of a newly opened session. Unique bursts are taken from `stream`.
   package init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
@@ -97,7 +99,7 @@ package struct BurstLane {
 
   package var hasRoom: Bool { flights.count < inFlight }
 
-  /// Begins a burst with the plan's payload.
+  /// Begins a burst that consists of the plan's payload.
   package mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
     begin(ticket, request: 0, size: payloadCount, now: now)
   }
@@ -109,16 +111,16 @@ package struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // The accessory is not expected to echo this burst.
+    // The accessory is not expected to echo the bytes of this burst.
     if judging != .stream { echo?.skip(size) }
   }
 
   /// Prepares to check the reply to a request. Bursts whose replies are checked in different ways are never in flight
-  /// together.
+  /// at the same time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The command's options may change the expected reply of all bursts.
+    // The command's options can change the reply that is expected to every burst.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -142,10 +144,10 @@ package struct BurstLane {
     begunCount += 1
   }
 
-  /// The part of the payload to offer to the session next, or nil if all payloads have been sent.
+  /// The bytes to offer to the session next, or nil if all payloads have been sent.
   package var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
-  /// Records that the session accepted `count` bytes of ``unsent``.
+  /// Records that the session has accepted `count` bytes of ``unsent``.
   package mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }
@@ -157,17 +159,17 @@ package struct BurstLane {
     sentWhole += 1
   }
 
-  /// The bytes of the burst being sent, or nil if they come from the unique stream.
+  /// The bytes of the burst that is being sent, or nil if they come from the unique stream.
   var fixedBytes: [UInt8]? {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The position of the next byte to send in the unique stream.
+  /// The position in the unique stream of the next byte to send.
   var streamPlace: Int { bytesSent - otherBytes }
 
   var ignoresReplies: Bool { judging == .nothing }
 
-  /// Checks the bytes from `offset` up to the next event, or returns nil after checking all bytes.
+  /// Checks the bytes from `offset` up to the next event and returns that event, or nil if there is none.
   package mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
@@ -193,8 +195,8 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // A reply may be complete before its request has been sent. The burst is then complete only when the request has
-    // been sent, too.
+    // A reply may already be complete before its request has been sent. In that case, the burst is complete once the
+    // request has been sent.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -204,7 +206,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Collects the bytes of a reply that a rule will judge.
+  /// Collects the bytes of a reply that will be judged by a rule.
   private mutating func collectReply(
     _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
   ) -> Event? {
@@ -213,13 +215,13 @@ package struct BurstLane {
     receivedOfOldest += taken
     if let event = judge(now: now) { return event }
     guard offset < bytes.byteCount else { return nil }
-    // The reply is complete, but the lane is still sending the request.
+    // The reply is complete, but its request is still being sent.
     let more = bytes.byteCount - offset
     offset = bytes.byteCount
     return .unexpected(more)
   }
 
-  /// Judges a collected reply once the reply is complete and its request has been sent; returns nil until then.
+  /// Judges a collected reply if it is complete and its request has been sent. Otherwise, returns nil.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -227,7 +229,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Returns when to call ``judge(now:)`` for a reply that counts as complete after a period of silence.
+  /// Returns when to call ``judge(now:)`` if the reply counts as complete after a period of silence.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -241,14 +243,14 @@ package struct BurstLane {
     offset = bytes.byteCount
   }
 
-  /// Whether a wrong byte has arrived that ``conclude()`` has not diagnosed yet.
+  /// Whether a wrong byte has arrived and ``conclude()`` has not diagnosed it yet.
   package var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether ``conclude()`` must be called now, because the buffer is full.
+  /// Whether the buffer is full, so that ``conclude()`` must be called now.
   package var isFull: Bool { echo?.isFull == true }
 
-  /// Returns a diagnosis of the wrong bytes, which is empty if there were none. `isAsked` is false if no burst expected
-  /// the bytes.
+  /// Returns a diagnosis of the wrong bytes. It is empty if there were none. `isAsked` is false if no burst was
+  /// expecting the bytes.
   package mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)
@@ -262,14 +264,15 @@ package struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// The received and expected lengths of the oldest burst's reply, or nil if no part of that reply has arrived.
+  /// The received and the expected length of the reply to the oldest burst, or nil if no part of that reply has
+  /// arrived.
   package var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// Returns the oldest burst if it is now complete because its reply arrived before the session accepted its last
-  /// byte.
+  /// Returns the oldest burst if it is complete now, because its reply arrived before the session accepted the burst's
+  /// last byte.
   package mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil
@@ -277,7 +280,7 @@ package struct BurstLane {
     return complete()
   }
 
-  /// Records how many bytes the link has acknowledged since the session was opened. If the plan expects no reply,
+  /// Records how many bytes the link has acknowledged since the session was opened. If the plan expects no replies,
   /// returns the next burst that is now complete.
   package mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
@@ -292,10 +295,10 @@ package struct BurstLane {
     return flight
   }
 
-  /// Returns the time at which the oldest burst times out.
+  /// Returns when the oldest burst times out.
   package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
-  /// Ends the session and returns the bursts in flight, which count as lost.
+  /// Ends the session. Returns the bursts that are still in flight, which count as lost.
   package mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryRuns
 
-/// The plan of a load test: what to send, at what rate, in how many sessions, and which replies to expect.
+/// The plan of a load test: what to send, at what rate and in how many sessions, and which replies to expect.
 ///
 /// ```swift
 /// var plan = BurstPlan()
@@ -12,32 +12,32 @@ import AccessoryRuns
 /// plan.verification = .echo
 /// ```
 public struct BurstPlan: Equatable, Sendable {
-  /// The condition that ends the run.
+  /// When the run ends.
   public enum Extent: Equatable, Sendable {
-    /// The run ends after this number of measured bursts, across all sessions.
+    /// The run ends after this many measured bursts in total.
     case bursts(Int)
-    /// No burst starts after this time, counted from the end of the warm-up; the run then waits for the bursts in
-    /// flight.
+    /// After this time, counted from the end of the warm-up, no further bursts begin. The run then waits for the bursts
+    /// in flight.
     case time(Duration)
   }
 
-  /// The rule for the start of the next burst.
+  /// When the next burst begins.
   public enum Pace: Equatable, Sendable {
-    /// A burst starts as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
+    /// A burst begins as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// This number of bursts starts every second across all sessions, even if earlier bursts are not complete. The
-    /// latency of a late burst counts from its scheduled start, so an accessory that stops answering cannot hide the
-    /// delay.
+    /// This many bursts begin every second across all sessions, even if earlier bursts are not complete. If a burst is
+    /// late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// The rate changes over time, in phases.
     case phases([BurstPhase])
   }
 
-  /// The bytes of a burst.
+  /// The bytes that a burst consists of.
   public enum Payload: Equatable, Sendable {
-    /// Bytes that occur only once in the whole run, taken from the session's `UniqueStream`.
+    /// Bytes that occur only once in the whole run. They come from the session's `UniqueStream`.
     case unique(size: Int)
-    /// The pattern that EADemo's "Send 10K" sends: it counts repeatedly from 00 to ff, and is the same in every burst.
+    /// The pattern that EADemo sends for "Send 10K". It counts repeatedly from 00 to ff, and is the same in every
+    /// burst.
     case eademo(size: Int)
     case bytes([UInt8])
 
@@ -49,7 +49,7 @@ public struct BurstPlan: Equatable, Sendable {
       }
     }
 
-    /// The bytes of every burst, or nil if bursts differ.
+    /// The bytes that every burst consists of, or nil if the bursts differ.
     public var repeatedBytes: [UInt8]? {
       switch self {
       case .unique: nil
@@ -59,13 +59,13 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// The expected reply to each burst.
+  /// The reply that is expected to each burst.
   public enum Verification: Equatable, Sendable {
     case echo
     case reply([UInt8])
-    /// A reply of this length with any bytes.
+    /// A reply with this length and any contents.
     case replyLength(Int)
-    /// No reply. A burst is complete when the link has acknowledged its last byte.
+    /// No reply. No reply. A burst is complete when the link has acknowledged the burst's last byte.
     case nothing
 
     func replyCount(payload: Int) -> Int {
@@ -78,71 +78,71 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// A pause after a number of bursts.
+  /// A pause that follows a number of bursts.
   public struct Pause: Equatable, Sendable {
-    /// The number of bursts before each pause.
+    /// How many bursts there are before each pause.
     public var every: Int
     /// The length of the pause.
     public var length: Duration
 
-    /// Creates a pause of `length` after each `every` bursts.
+    /// Creates a pause of `length` that follows every `every` bursts.
     public init(every: Int, length: Duration) {
       self.every = every
       self.length = length
     }
   }
 
-  /// The bytes of one burst.
+  /// The bytes that a burst consists of.
   public var payload = Payload.unique(size: 10_000)
-  /// The condition that ends the run.
+  /// When the run ends.
   public var extent = Extent.bursts(100)
   /// The number of sessions with each accessory.
   public var sessions = 1
   /// The maximum number of bursts in flight in each session.
   public var inFlight = 1
-  /// The rule for the start of the next burst.
+  /// When the next burst begins.
   public var pace = Pace.closedLoop
-  /// The expected reply to each burst.
+  /// The reply that is expected to each burst.
   public var verification = Verification.echo
-  /// The initial period in which bursts are sent and verified, but not measured.
+  /// An initial period in which bursts are sent and verified but not measured.
   public var warmUp = Duration.zero
-  /// The initial period in which the load increases: sessions begin in turn, and a rate rises from zero.
+  /// An initial period in which the load increases: the sessions begin one after the other, or a rate rises from zero.
   public var ramp = Duration.zero
-  /// Regular pauses between bursts, or nil for none.
+  /// Pauses at regular intervals between bursts, or nil for no pauses.
   public var pause: Pause?
-  /// The time limit for each burst, and for the return of an accessory after a disconnect.
+  /// The time limit for each burst, and for an accessory's return after it has disconnected.
   public var timeout = Duration.seconds(10)
-  /// Whether the run continues when an accessory disconnects and returns.
+  /// Whether the run continues if an accessory disconnects and returns.
   public var reconnects = false
-  /// Whether the run may pass if scheduled bursts were overdue.
+  /// Whether the run can pass even though scheduled bursts were overdue.
   public var allowsOverdue = false
-  /// Whether the run may pass if bursts were lost when an accessory disconnected and returned.
+  /// Whether the run can pass even though bursts were lost when an accessory disconnected and returned.
   public var allowsLost = false
-  /// How long to watch for extra bytes after the last expected byte. Any extra byte fails the run.
+  /// After the last expected byte, how long to watch for extra bytes. Any extra byte fails the run.
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// Bursts of different kinds, which replace ``payload`` and ``verification``.
+  /// Bursts of different kinds. If set, they replace ``payload`` and ``verification``.
   package var workload: BurstWorkload?
-  /// The pause of a session after each of its bursts, or nil for none.
+  /// How long a session pauses after each of its bursts, or nil for no pause.
   package var think: Distribution<Duration>?
-  /// The rate factors of accessories with different rates, by name, serial number or address; `*` stands for all other
-  /// accessories.
+  /// The factors by which individual accessories' rates are multiplied. The key is a name, serial number or address;
+  /// `*` stands for all other accessories.
   package var shares: [Named<Double>] = []
-  /// The protocol of the sessions, or nil for the only protocol that the accessory offers.
+  /// The protocol to open sessions with, or nil to use the only protocol that the accessory offers.
   public var protocolName: String?
 
-  /// Creates a plan that sends a hundred bursts of 10,000 unique bytes, one at a time, and expects an echo.
+  /// Creates a plan that sends a hundred bursts of 10,000 unique bytes, one at a time, and expects an echo of each.
   public init() {}
 }
 
 extension BurstPlan {
-  /// Returns a plan for some of the accessories, with their share of the bursts or the rate. The plan has no limits,
-  /// because limits apply to the whole run.
+  /// Returns a plan for some of the accessories, with their share of the bursts or of the rate. The plan has no limits,
+  /// because limits apply only to the whole run.
   ///
   /// - Parameters:
   ///   - accessories: the indices of these accessories.
-  ///   - total: the total number of accessories.
+  ///   - total: the number of all accessories.
   public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
     guard total > 0 else { return self }
     var part = self
@@ -169,7 +169,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Makes this report a shard's report, with the pace and limits of the whole plan.
+  /// Makes this report the report of a shard. The pace and limits are those of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)
@@ -179,7 +179,7 @@ extension BurstReport {
     shards = ShardSet(shard)
   }
 
-  /// Returns the report of a shard that has no work.
+  /// Returns the report of a shard that has no work to do.
   public static func empty(_ plan: BurstPlan, _ shard: Shard) -> BurstReport {
     var report = BurstReport(plan)
     report.ending = doneEnding

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A file with the plan of a load test, for `easim burst --plan FILE`.
+/// A file that contains the plan of a load test, for `easim burst --plan FILE`.
 ///
 /// ```json5
 /// {
@@ -14,11 +14,11 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The phases in order; without phases, sessions send bursts as fast as they can.
+  /// The phases in order. If there are none, sessions send bursts as fast as they can.
   package var phases: [BurstPhase] = []
-  /// The number of bursts, for a plan without phases.
+  /// The number of bursts if the plan has no phases.
   package var count: Int?
-  /// The duration, for a plan without phases.
+  /// The duration if the plan has no phases.
   package var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []
@@ -27,7 +27,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   package var sessions = 1
   package var inFlight = 1
-  /// The initial period, part of the phases, in which bursts are not measured.
+  /// An initial period in which bursts are not measured. It is part of the phases.
   package var warmUp = Duration.zero
   package var reconnects = false
   package var allowsOverdue = false
@@ -36,23 +36,23 @@ package struct BurstPlanFile: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether the file specifies the expected replies.
+  /// Whether the file says which replies are expected.
   package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
-  /// Reads a file. The error lists every mistake with its line and column.
+  /// Reads a file. Reads a file. If it is invalid, the error lists every mistake with its line and column.
   package init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
     self = try Self.format.read(tree)
   }
 
-  /// Returns the file's plan, with settings from `plan` where the file has none.
+  /// Returns the file's plan. Settings that the file does not contain are taken from `plan`.
   package func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
     case (true, true, _):
-      // The command's options for replies apply to these bursts.
+      // The command-line options about replies apply to these bursts.
       var request = BurstRequest()
       request.sizes = sizes
       plan.workload = BurstWorkload()

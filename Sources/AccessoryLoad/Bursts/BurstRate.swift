@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A rate as users write it, in bursts or bytes per second.
+/// A rate as written by users, in bursts or bytes per second.
 ///
 /// ```swift
 /// try BurstRate("50")           // 50 bursts a second
@@ -34,6 +34,6 @@ package struct BurstRate: Equatable, Sendable {
         + "or 100kB/s")
   }
 
-  /// Returns the number of bursts per second for bursts of this size.
+  /// Converts the rate to bursts per second for bursts of the given size.
   package func burstsPerSecond(size: Int) -> Double { unit == .bursts ? value : value / Double(size) }
 }

@@ -4,26 +4,26 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// A kind of burst in a load test: what to send, and which reply to expect.
+/// A kind of burst in a load test: what to send, and what reply to expect.
 package struct BurstRequest: Equatable, Sendable {
   package enum Reply: Equatable, Sendable {
     case echo
     case nothing
-    /// A complete reply that obeys a rule.
+    /// A complete reply that follows a rule.
     case rule(ReplyRule)
   }
 
   package var name = ""
   package var weight = 1.0
-  /// The sizes of bursts of unique bytes, or nil to send ``send``.
+  /// The sizes of bursts of unique bytes, or nil if ``send`` is sent.
   package var sizes: Distribution<Int>?
-  /// The bytes to send, or nil to send unique bytes of the given ``sizes``.
+  /// The bytes to send, or nil to send unique bytes with the given ``sizes``.
   package var send: [UInt8]?
-  /// The expected reply, or nil for the reply that the plan expects.
+  /// The expected reply, or nil to use the plan's expected reply.
   package var expected: ExpectedReply?
-  /// How much of the reply to read, or nil to read as much as is needed to judge it.
+  /// How much of the reply to read, or nil to read as much as is needed to judge the reply.
   package var extent: ReplyExtent?
-  /// The pause after this burst, or nil for the plan's pause.
+  /// The pause after this burst, or nil to use the plan's pause.
   package var think: Distribution<Duration>?
 
   package init() {}
@@ -37,7 +37,7 @@ package struct BurstRequest: Equatable, Sendable {
     }
   }
 
-  /// Whether the burst is an echo of unique bytes, so that several can be in flight at a time.
+  /// Whether the reply is an echo of unique bytes, so that several bursts can be in flight at the same time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
   /// Text such as "status: 'STATUS?' → prefix:OK, weight 3".
@@ -51,14 +51,15 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// Returns the first bytes, as text if possible, and a checksum that distinguishes payloads with the same beginning.
+  /// Returns the first bytes, as text if possible, and a checksum that distinguishes payloads with the same first
+  /// bytes.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Shortens a word, but keeps words with the same beginning distinguishable.
+  /// Shortens a word. Words that begin in the same way remain distinguishable.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -72,16 +73,16 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan whose bursts differ: a weighted mix or a script.
+/// The bursts of a plan in which bursts differ. They are a weighted mix or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
-  /// Whether each session repeats the requests in order; otherwise, it draws them at random.
+  /// If true, each session repeats the requests in order; otherwise, it chooses them at random.
   package var isScript = false
 
   package init() {}
 
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether any burst is complete as soon as it is acknowledged.
+  /// Whether any of the bursts is complete as soon as it has been acknowledged.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
@@ -182,8 +183,8 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// Returns a format for strings that `read` parses. Errors thrown by `read` describe mistakes in a string. The format
-  /// also accepts numbers, as strings of their digits.
+  /// Returns a format for strings that are parsed by `read`. Errors that `read` throws describe mistakes in the string.
+  /// The format also accepts a number, which is passed to `read` as its digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value
@@ -205,10 +206,10 @@ extension Format {
   }
 }
 
-/// Chooses the next request of a session, its size, and the pause after it.
+/// Chooses a session's next request, its size, and the pause after it.
 ///
-/// The same plan and seed give a session the same requests and sizes, whatever other sessions do. When a session is
-/// reopened, a script restarts, whereas random choices continue.
+/// With the same plan and seed, a session gets the same requests and sizes, no matter what other sessions do. When a
+/// session is reopened, a script starts over, but random choices continue where they left off.
 struct BurstDrawer {
   struct Draw: Equatable {
     let request: Int
@@ -222,7 +223,7 @@ struct BurstDrawer {
   private var random: SeededRandom
   private var place = 0
 
-  /// Returns nil if all bursts are the same and follow one another without a pause.
+  /// Returns nil if all bursts are the same and there are no pauses between them.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
     guard plan.workload != nil || plan.think != nil else { return nil }
     (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)

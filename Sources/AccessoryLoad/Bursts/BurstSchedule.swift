@@ -2,28 +2,28 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryRuns
 
-/// Decides when each burst of a run starts, across all sessions.
+/// Decides when each of a run's bursts begins, across all sessions.
 ///
-/// The schedule is `waiting` until all sessions are open, then `running`, and `finished` when all bursts of the plan
-/// have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room for a burst.
+/// The schedule is `waiting` until all sessions are open, then `running`, and then `finished` once all the plan's
+/// bursts have begun or the plan's time has passed. Sessions call ``next(lane:of:now:)`` whenever they have room for
+/// another burst.
 ///
-/// With a rate, burst n is due n ÷ rate after the start of the run, or later because of the ramp and pauses. The
-/// latency of a burst counts from the time when it was due, even if it started late. In a closed loop, a burst is due
-/// when it starts.
+/// With a rate, burst n is due n ÷ rate after the run has begun, or later because of the ramp or pauses. A burst's
+/// latency counts from when the burst was due, even if it began late. In a closed loop, a burst is due when it begins.
 ///
-/// Invariants: bursts are numbered in the order in which they start, without gaps; bursts are due in that order; bursts
-/// before the end of the warm-up are not measured.
+/// Invariants: bursts are numbered without gaps in the order in which they begin. They are due in the same order.
+/// Bursts that begin before the end of the warm-up are not measured.
 package struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
   package struct Ticket: Equatable, Sendable {
-    /// The burst's number in the run, counted from 0.
+    /// The burst's number in the run, starting at 0.
     package let number: Int
     package let due: Instant
-    /// Whether the burst is measured, unlike bursts during the warm-up.
+    /// Whether the burst is measured. Bursts during the warm-up are not.
     package let isMeasured: Bool
   }
 
-  /// The answer to a session that asks for a burst.
+  /// The answer when a session asks for a burst.
   package enum Next: Equatable, Sendable {
     case begin(Ticket)
     case wait(until: Instant)
@@ -40,18 +40,18 @@ package struct BurstSchedule: Equatable, Sendable {
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
   private var state = State.waiting
-  /// The number of bursts that sessions have begun.
+  /// How many bursts the sessions have begun.
   package private(set) var begun = 0
-  /// The number of measured bursts that sessions have begun.
+  /// How many measured bursts the sessions have begun.
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// The time at which the last burst is due, for a plan with a rate and a fixed number of bursts.
+  /// When the last burst is due, if the plan has a rate and a fixed number of bursts.
   private var lastDue: Instant?
-  /// The number of bursts that began after the last burst was due, so that the rate was not kept; counted only for a
-  /// plan with a rate and a fixed number of bursts.
+  /// If the plan has a rate and a fixed number of bursts, how many bursts began only after the last burst was due. If
+  /// there are any, the run did not keep up with the rate.
   package private(set) var late = 0
-  /// How late a burst may start because of earlier bursts without counting as overdue.
+  /// How late a burst can begin because of earlier bursts and still not count as overdue.
   static let slack = Duration.milliseconds(100)
 
   package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
@@ -66,7 +66,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// The time at which the run began, or nil if it has not begun.
+  /// When the run began, or nil if it has not begun yet.
   package var start: Instant? {
     switch state {
     case .waiting: nil
@@ -75,16 +75,16 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// The time at which measuring begins, or nil if the run has not begun.
+  /// When measuring begins, or nil if the run has not begun yet.
   package var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
-  /// Starts the schedule unless it has already started.
+  /// Starts the schedule unless it has started already.
   package mutating func begin(now: Instant) {
     guard case .waiting = state else { return }
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // In a longer schedule, the time would overflow, so no burst counts as late.
+    // In a longer schedule, this time would overflow, so no burst counts as late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
@@ -92,14 +92,14 @@ package struct BurstSchedule: Equatable, Sendable {
 
   package var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// Records that a burst ended, successfully or not.
+  /// Records that a burst has ended, whether successfully or not.
   package mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// Returns a burst for session `lane` of `lanes` if one may begin now, and otherwise what to wait for.
+  /// Returns a burst for session `lane` of `lanes` if one can begin now. Otherwise, returns what to wait for.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {
@@ -124,7 +124,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// Returns how many bursts that have not begun are overdue by more than `slack`.
+  /// Returns how many bursts that should have begun are overdue by more than `slack`.
   package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -133,7 +133,8 @@ package struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the first burst, from burst `first` on, that is due at least `seconds` seconds after the start.
+  /// Returns the number of the first burst that is due at least `seconds` seconds after the start, beginning the search
+  /// at burst `first`.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
@@ -159,7 +160,7 @@ package struct BurstSchedule: Equatable, Sendable {
 
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// The time after which no burst may begin, or nil if the plan has a fixed number of bursts.
+  /// The time after which no more bursts begin, or nil if the plan has a fixed number of bursts.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -184,8 +185,8 @@ package struct BurstSchedule: Equatable, Sendable {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// Returns when burst `number` is due, in seconds after the start. While the rate rises evenly to R in time T, n
-  /// bursts take √(2nT/R).
+  /// Returns when burst `number` is due, in seconds after the start. While the rate rises evenly from 0 to R in time T,
+  /// n bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2
@@ -195,22 +196,22 @@ package struct BurstSchedule: Equatable, Sendable {
   }
 }
 
-/// One phase of a load test: its duration and its rate, which is constant or changes evenly.
+/// One phase of a load test. It has a duration and a rate, which is constant or changes evenly.
 public struct BurstPhase: Equatable, Sendable {
   /// The phase's name, such as "ramp", "steady" or "spike".
   public var name = ""
   /// The phase's duration.
   public var length = Duration.seconds(10)
-  /// Bursts per second at the beginning of the phase, or nil if the rate is constant.
+  /// The rate in bursts per second at the beginning of the phase, or nil if the rate is constant.
   public var from: Double?
-  /// Bursts per second at the end of the phase.
+  /// The rate in bursts per second at the end of the phase.
   public var rate = 1.0
 
-  /// Creates a phase of ten seconds at one burst per second.
+  /// Creates a phase that lasts ten seconds at one burst per second.
   public init() {}
 
   var start: Double { from ?? rate }
-  /// The number of bursts that are due in this phase, not necessarily a whole number.
+  /// How many bursts are due in this phase. It need not be a whole number.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// Text such as "0 to 50 bursts/s for 10s".
@@ -224,9 +225,9 @@ public struct BurstPhase: Equatable, Sendable {
   }
 }
 
-/// Calculates when each burst of a plan with phases is due.
+/// Calculates when each burst is due if the plan has phases.
 ///
-/// Invariant: bursts are due in the order of their numbers, all before ``length``.
+/// Invariant: bursts are due in the order of their numbers, and all are due before ``length``.
 struct BurstTimetable: Equatable, Sendable {
   private struct Part: Equatable {
     let start: Double
@@ -258,12 +259,12 @@ struct BurstTimetable: Equatable, Sendable {
     count = Int(min(bursts, 1e15).rounded(.up))
   }
 
-  /// Returns when burst `number` is due, in seconds, or nil if the phases have fewer bursts.
+  /// Returns when burst `number` is due, in seconds, or nil if the phases do not have that many bursts.
   func due(_ number: Int) -> Double? {
     let wanted = Double(number)
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }
     let missing = max(0, wanted - part.before)
-    // The rate rises evenly: bursts = from × t + rise × t² ÷ 2.
+    // The rate changes evenly: bursts = from × t + rise × t² ÷ 2.
     let time: Double
     if abs(part.rise) < 1e-12 {
       time = missing / part.from

@@ -1,11 +1,11 @@
 import Glibc
 import IAP2
 
-/// Compares the reply to a burst with the expected reply as its bytes arrive, if all bursts have the same reply.
+/// If all bursts have the same reply, compares the bytes of a reply with the expected reply as they arrive.
 public struct ReplyVerifier: Equatable, Sendable {
-  /// The expected reply, or nil if only its length matters.
+  /// The expected reply, or nil if only its length is checked.
   private let expected: [UInt8]?
-  /// The expected length of the reply.
+  /// The length that the reply should have.
   public let count: Int
 
   /// Creates a verifier for the reply that `plan` expects.
@@ -18,8 +18,8 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// Returns the first wrong byte in `bytes`, or nil if all are right. `bytes` begin at `offset` in the reply, and must
-  /// not extend beyond the end of the reply.
+  /// Returns the first wrong byte in `bytes`, or nil if all bytes are correct. `bytes` begins at `offset` in the reply
+  /// and must not extend beyond the reply's end.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }
     for index in 0..<bytes.byteCount {
@@ -51,10 +51,10 @@ public struct ReplyVerifier: Equatable, Sendable {
 
 /// The first wrong byte of a reply.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
-  /// The number of bytes to show before and after the wrong byte.
+  /// How many bytes to show before and after the wrong byte.
   static let reach = 4
 
-  /// The position of the wrong byte, counted from 0.
+  /// The position of the wrong byte, starting at 0.
   public let position: Int
   /// The expected byte.
   public let expected: UInt8
@@ -62,7 +62,7 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   public let got: UInt8
   /// The expected bytes around the wrong byte, in hex.
   public let expectedWindow: String
-  /// The received bytes around the wrong byte, in hex, but only those that arrived in the same piece.
+  /// The received bytes around the wrong byte, in hex. Only bytes that arrived in the same piece are included.
   public let gotWindow: String
 
   /// A description of the difference, without a period.

@@ -1,11 +1,11 @@
 import AccessoryRuns
 
-/// Counts how often each value, such as a latency, occurs, with a precision of three significant digits.
+/// Counts how many times each value, such as a latency, occurs. The precision is three significant digits.
 ///
-/// The design follows HdrHistogram. Each value below 2,048 has its own count. Above that, each range from a power of
-/// two to the next has 1,024 steps, so a step is never wider than a thousandth of its values. However long a run lasts,
-/// there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged report equals that of a
-/// single machine.
+/// The design follows HdrHistogram. Each value below 2,048 has its own count. From there on, the range between two
+/// powers of two has 1,024 steps, so no step is wider than a thousandth of its values. No matter how long a run lasts,
+/// there are at most 55 x 1,024 counts. Two histograms are merged by adding their counts, so a merged report is the
+/// same as a report from a single machine.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -14,26 +14,26 @@ import AccessoryRuns
 /// ```
 ///
 /// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory use depends only on the
-/// largest value, and never exceeds that of 55 x 1,024 counts.
+/// largest value and is limited to 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
-  /// The base-2 logarithm of the number of steps between two powers of two.
+  /// How many steps there are between two powers of two, as a base-2 logarithm.
   private static let halfBits = 10
   private static let half = 1 << halfBits
-  /// The limit below which each value has its own count.
+  /// Each value below this limit has its own count.
   static let exactLimit = half * 2
 
   private(set) var counts: [Int] = []
-  /// The number of recorded values.
+  /// How many values have been recorded.
   public private(set) var total = 0
-  /// The smallest recorded value, or nil if nothing was recorded.
+  /// The smallest recorded value, or nil if there is none.
   public private(set) var minimum: Int?
-  /// The largest recorded value, or nil if nothing was recorded.
+  /// The largest recorded value, or nil if there is none.
   public private(set) var maximum: Int?
 
   /// Creates an empty histogram.
   public init() {}
 
-  /// Counts a value `times` times.
+  /// Counts a value. `times` is how many times it occurred.
   public mutating func record(_ value: Int, times: Int = 1) {
     precondition(value >= 0, "a histogram counts only values from 0")
     precondition(times >= 0, "a count cannot be negative")
@@ -43,14 +43,14 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission. A program that should measure once every `interval` but
-  /// takes longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission. If a program should measure once per `interval` but takes
+  /// longer, it misses measurements that would have been `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // Advances by steps of the histogram instead of intervals, so that a long delay costs no more time than a short
-    // one.
+    // Advances by the histogram's steps instead of by intervals, so that a long delay takes no more time to process
+    // than a short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -61,7 +61,7 @@ public struct Histogram: Equatable, Sendable {
     }
   }
 
-  /// Adds the counts of another histogram. The sum of both totals must be less than 2 to the power of 63.
+  /// Adds the counts of another histogram to this one. The sum of the two totals must be less than 2^63.
   public mutating func merge(_ other: Histogram) {
     for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }
@@ -76,8 +76,8 @@ public struct Histogram: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// Returns the value that `percentile` per cent of all values do not exceed, rounded up to the highest value of its
-  /// step or to ``maximum``. Returns 0 if nothing was recorded.
+  /// Returns the value that `percentile` per cent of all values do not exceed. The result is rounded up to the highest
+  /// value of its step, but not above ``maximum``. Returns 0 if nothing was recorded.
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100
@@ -90,13 +90,13 @@ public struct Histogram: Equatable, Sendable {
     return maximum
   }
 
-  /// The mean, with each value rounded to the middle of its step; 0 if nothing was recorded.
+  /// The mean, calculated with each value rounded to the middle of its step, or 0 if nothing was recorded.
   public var mean: Double {
     guard total > 0 else { return 0 }
     return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
   }
 
-  /// The standard deviation, with each value rounded to the middle of its step.
+  /// The standard deviation, calculated with each value rounded to the middle of its step.
   public var standardDeviation: Double {
     guard total > 0 else { return 0 }
     let mean = mean
@@ -107,13 +107,13 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A range of values that share one count.
+  /// A range of values that have one count in common.
   public struct Step: Equatable, Sendable {
-    /// The lowest value of the step.
+    /// The lowest value in the step.
     public let lowest: Int
-    /// The highest value of the step.
+    /// The highest value in the step.
     public let highest: Int
-    /// The number of recorded values in the step.
+    /// How many recorded values are in the step.
     public let count: Int
 
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
@@ -144,11 +144,10 @@ public struct Histogram: Equatable, Sendable {
     return lowest(at: index) + (width - 1)
   }
 
-  /// The number of ranges between powers of two that are in use; HdrHistogram calls such ranges buckets.
+  /// How many ranges between powers of two are in use. HdrHistogram calls these ranges buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// Creates a histogram from its ``steps``, or returns nil if they are invalid, for example because a count is below
-  /// 1.
+  /// Creates a histogram from its ``steps``. Returns nil if they are invalid, for example if a count is below 1.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }
@@ -175,8 +174,9 @@ extension Histogram: CustomStringConvertible {
 }
 
 extension Histogram {
-  /// Groups the values into up to `limit` bars for a chart, including empty bars in between. A bar covers one value if
-  /// there are few values; otherwise, bars have a round width or, if the values are far apart, double in width.
+  /// Groups the values into bars for a chart, at most `limit` of them, including empty bars in between. If there are
+  /// few values, each has its own bar. Otherwise, bars have a round width or, if the values are far apart, each bar is
+  /// twice as wide as the one before it.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps
@@ -185,7 +185,7 @@ extension Histogram {
     }
     var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
     if edges.count == 1 {
-      // Bars quadruple in width if doubling would give too many bars.
+      // If there would be too many bars that way, each bar is four times as wide as the one before it.
       let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
       var edge = 1
       while edge <= minimum { edge *= factor }
@@ -219,19 +219,20 @@ extension Histogram {
 }
 
 extension Histogram {
-  /// One line of a percentile distribution.
+  /// One line of a distribution by percentile.
   public struct PercentileLine: Equatable, Sendable {
     /// The value at this percentile.
     public let value: Int
-    /// The fraction of all values, from 0 to 1, that is at most ``value``.
+    /// The fraction of all values, from 0 to 1, that are no higher than ``value``.
     public let quantile: Double
-    /// The number of values that are at most ``value``.
+    /// How many values are no higher than ``value``.
     public let count: Int
   }
 
-  /// The distribution by percentile: five lines for each halving of the distance to 100 %, and a last line at 100 %.
+  /// The distribution by percentile. It has five lines for each halving of the distance to 100 %, and a last line at
+  /// 100 %.
   ///
-  /// There are at most as many lines as `percentileLevels`, plus one.
+  /// The number of lines is at most the number of `percentileLevels` plus one.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]
@@ -242,7 +243,7 @@ extension Histogram {
       while let level = levels.first, reached >= level {
         lines.append(PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
         levels.removeFirst()
-        // Finer percentiles would only repeat the last line.
+        // Higher percentiles would only repeat the last line.
         if seen == total { break }
       }
     }
@@ -250,12 +251,12 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles below 100 that have a line if there are enough values. The list ends where floating-point numbers
-  /// become too coarse for the next step.
+  /// The percentiles below 100 for which there is a line if there are enough values. The list ends where floating-point
+  /// numbers are too coarse for the next step.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // Stops when the level rounds to 100 % or the next step would no longer change it.
+    // Stops when the level rounds to 100 %, or when the next step would no longer change it.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)
@@ -263,7 +264,7 @@ extension Histogram {
     return levels
   }()
 
-  /// Returns how many lines the distribution would have if all of it were as dense as at `level` per cent.
+  /// Returns how many lines the distribution would have if it were as dense everywhere as it is at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)
@@ -274,8 +275,8 @@ extension Histogram {
     return ticks
   }
 
-  /// Returns the distribution in HdrHistogram's text format, which its plotters can read. Values are divided by `unit`;
-  /// for example, 1,000 converts nanoseconds to microseconds.
+  /// Returns the distribution in HdrHistogram's text format, which HdrHistogram's plotters can read. Values are divided
+  /// by `unit`. For example, 1,000 converts nanoseconds to microseconds.
   ///
   /// ```
   ///        Value     Percentile TotalCount 1/(1-Percentile)

@@ -1,21 +1,21 @@
 import AccessoryCore
 
-/// Counts bursts by completion time and latency, for a heat map.
+/// Counts bursts by the time when they were completed and by latency, for a heat map.
 ///
-/// However long a run lasts, there are at most ``limit`` columns: when that number is reached, the map merges columns
-/// in pairs. There are four rows for each doubling of the latency, from a microsecond to more than four minutes.
+/// No matter how long a run lasts, there are at most ``limit`` columns. When the limit is reached, pairs of columns are
+/// merged. There are four rows for each doubling of the latency, from one microsecond to more than four minutes.
 public struct LatencyMap: Equatable, Sendable {
   /// The maximum number of columns.
   public static let limit = 120
-  /// The number of rows, each of which covers a range of latencies.
+  /// The number of rows. Each row covers a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
-  /// The base-2 logarithm of the latency, in nanoseconds, at which the first row ends.
+  /// The latency in nanoseconds at which the first row ends, as a base-2 logarithm.
   private static let lowestBit = 10
 
-  /// The time that each column covers, which is ``ThroughputSeries/finest`` times a power of two.
+  /// The time that each column covers: ``ThroughputSeries/finest`` multiplied by a power of two.
   public private(set) var length = ThroughputSeries.finest
-  /// The counts, column by column, beginning with the row for the lowest latencies.
+  /// The counts, one column after the other. Each column begins with the row for the lowest latencies.
   private var counts: [Int] = []
 
   /// Creates an empty map.
@@ -27,7 +27,8 @@ public struct LatencyMap: Equatable, Sendable {
   /// Returns the number of bursts in a column and row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// Returns the lowest latency of a row in nanoseconds; for the row after the last, returns the end of the last row.
+  /// Returns the lowest latency in a row, in nanoseconds. For the row after the last one, returns the end of the last
+  /// row.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   static func row(of nanoseconds: Int) -> Int {
@@ -36,7 +37,7 @@ public struct LatencyMap: Equatable, Sendable {
     return min(rows - 1, (bit - lowestBit) << rowBits + (nanoseconds >> (bit - rowBits)) & 3)
   }
 
-  /// Counts a burst that was complete at `time` after the start of the run.
+  /// Counts a burst that was completed at `time` after the start of the run.
   mutating func add(_ nanoseconds: Int, at time: Duration) {
     add(1, row: Self.row(of: nanoseconds), at: max(0, time.wholeNanoseconds))
   }
@@ -52,14 +53,14 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds the counts of another run, as if it had begun `shift` later.
+  /// Adds the counts of another run as if that run had begun `shift` later.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// Returns the counts that this run would have, had it begun `shift` earlier.
+  /// Returns the counts that this run would have had if it had begun `shift` earlier.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)
@@ -75,7 +76,7 @@ public struct LatencyMap: Equatable, Sendable {
     }
   }
 
-  /// The column, row and count of each cell that is not zero.
+  /// The column, row and count of each cell whose count is not zero.
   var cells: [[Int]] {
     counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
   }

@@ -1,21 +1,21 @@
 import AccessoryCore
 
-/// The throughput over time, in slices of equal length.
+/// The throughput over time. The time is divided into slices of equal length.
 ///
-/// However long a run lasts, there are at most ``limit`` slices: when that number is reached, the series merges slices
-/// in pairs.
+/// No matter how long a run lasts, there are at most ``limit`` slices. When the limit is reached, pairs of slices are
+/// merged.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice of the series.
   public struct Slice: Equatable, Sendable {
-    /// The number of bursts completed in this slice.
+    /// How many bursts were completed in this slice.
     public var bursts = 0
-    /// The payload bytes of the bursts completed in this slice.
+    /// How many payload bytes there were in the bursts completed in this slice.
     public var bytes = 0
-    /// The number of errors in this slice.
+    /// How many errors there were in this slice.
     public var errors = 0
-    /// The number of bytes that sessions accepted in this slice, including those of incomplete bursts.
+    /// How many bytes the sessions accepted in this slice, including bytes of bursts that are not complete.
     public var sent = 0
-    /// The number of bytes received in this slice.
+    /// How many bytes were received in this slice.
     public var received = 0
 
     /// Creates an empty slice.
@@ -34,10 +34,10 @@ public struct ThroughputSeries: Equatable, Sendable {
 
   /// The maximum number of slices.
   public static let limit = 600
-  /// The initial length of the slices.
+  /// The length that slices have at first.
   public static let finest = Duration.milliseconds(100)
 
-  /// The time that each slice covers, which is ``finest`` times a power of two.
+  /// The time that each slice covers: ``finest`` multiplied by a power of two.
   public private(set) var length = Self.finest
   /// The slices in order, from the beginning of the run.
   public private(set) var slices: [Slice] = []
@@ -45,11 +45,11 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the series contains the numbers of bytes sent and received, which reports by earlier versions of easim
-  /// lack.
+  /// Whether the series contains the numbers of bytes sent and received. Reports written by earlier versions of easim
+  /// do not.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
-  /// Applies `change` to the slice that contains `time` after the start of the run.
+  /// Applies `change` to the slice at `time` after the start of the run.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
@@ -58,19 +58,19 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// Returns the end of the slice that contains `time`, with both times counted from the start of the run.
+  /// Returns the end of the slice that contains `time`. Both times are counted from the start of the run.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds the slices of another run, as if it had begun `shift` later.
+  /// Adds the slices of another run as if that run had begun `shift` later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// Returns the slices that this run would have, had it begun `shift` earlier.
+  /// Returns the slices that this run would have had if it had begun `shift` earlier.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)
