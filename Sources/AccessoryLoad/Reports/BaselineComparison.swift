@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A comparison with an earlier run, which finds figures that became worse by more than a tolerance.
+/// A comparison with an earlier run. It finds figures that are worse by more than a tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
 /// comparison.passed   // false when throughput fell or latency rose by more than a tenth
 /// ```
 public struct BaselineComparison: Equatable, Sendable {
-  /// A figure in both runs.
+  /// A figure that both runs have.
   public struct Figure: Equatable, Sendable {
     /// The figure's name.
     public let name: String
@@ -30,22 +30,22 @@ public struct BaselineComparison: Equatable, Sendable {
       return "\(name): \(unit.text(now)), was \(unit.text(before)) (\(change < 0 ? "" : "+")\(percent) %)"
     }
 
-    /// Compares figures as they are printed.
+    /// Figures are equal if they are printed the same way.
     public static func == (left: Figure, right: Figure) -> Bool {
       left.description == right.description && left.isRegression == right.isRegression
     }
   }
 
-  /// The fraction by which a figure may be worse.
+  /// The fraction by which a figure may be worse than in the baseline.
   public let tolerance: Double
   /// The compared figures.
   public let figures: [Figure]
 
-  /// Compares the throughput, the p50, p90 and p99 latencies, and the errors of two runs.
+  /// Compares two runs by their throughput, their p50, p90 and p99 latencies, and their errors.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures
-    // A single additional error is a regression.
+    // Even one additional error is a regression.
     figures = report.figures.filter { ["throughput", "p50", "p90", "p99", "errors"].contains($0.name) }.map { now in
       let was = before.first { $0.name == now.name }?.value ?? 0
       let moreIsBetter = now.moreIsBetter == true
@@ -69,10 +69,10 @@ public struct BaselineComparison: Equatable, Sendable {
     return ["passed": passed, "tolerance": tolerance, "figures": rows]
   }
 
-  /// The comparison as comments: lines that begin with `#`.
+  /// The comparison as comments, which are lines that begin with `#`.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
-  /// The comparison as text, one line for each figure.
+  /// The comparison as text, with one line for each figure.
   public var text: String {
     let title = "compared with the baseline, \(FixedText.text(tolerance * 100, places: 1)) % tolerated"
     return ([title] + figures.map { "  \($0.isRegression ? "worse   " : "within  ")\($0.description)" })

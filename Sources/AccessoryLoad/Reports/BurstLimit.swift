@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A condition that fails a run, as written for `--fail-if`.
+/// A condition that makes a run fail, as written for `--fail-if`.
 ///
 /// ```swift
 /// try BurstLimit("p99>50ms")      // one burst in a hundred took longer
@@ -13,27 +13,27 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case percentile(Double)
     case mean
     case most
-    /// Bursts per second, or bytes per second.
+    /// A rate in bursts or bytes per second.
     case bursts, bytes
-    /// A count, as a number or as a percentage of the bursts that began.
+    /// A count, given as a number or as a percentage of the bursts that began.
     case count(Counted, isShare: Bool)
   }
 
   enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
 
   let figure: Figure
-  /// Whether the limit applies to service times instead of latencies.
+  /// Whether the limit applies to service times rather than latencies.
   let isService: Bool
-  /// Whether the run fails above the bound; otherwise, it fails below the bound.
+  /// If true, the run fails above the bound; otherwise, it fails below the bound.
   let isUpper: Bool
-  /// The bound in nanoseconds, per second or in per cent, or as a plain number, depending on the figure.
+  /// The bound, in the figure's own unit: nanoseconds, a rate per second, a percentage or a plain number.
   let bound: Double
-  /// The limit as the user wrote it, without spaces.
+  /// The limit as written by the user, but without spaces.
   public let description: String
-  /// The condition for passing, such as "p99 ≤ 50 ms".
+  /// The condition that must be met to pass, such as "p99 ≤ 50 ms".
   public let goal: String
 
-  /// Parses a limit; the error shows the nearest valid form.
+  /// Parses a limit. If it is invalid, the error shows the nearest valid form.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace })
     let shown = Excerpt.of(text)
@@ -54,7 +54,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // Users who write the opposite sign probably mean the condition for passing.
+      // Users who write the opposite sign have probably written the condition that must be met to pass.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
@@ -92,7 +92,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     return .time(.percentile(percentile))
   }
 
-  /// Returns easim's name for a figure, given the name in another tool.
+  /// Returns easim's name for a figure that has the given name in another tool.
   private static func alias(_ name: String) -> String? {
     switch name.lowercased() {
     case "latency", "service": "p99"
@@ -143,7 +143,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether delays due to faults could break this limit.
+  /// Whether the limit could be exceeded because of delays that faults cause.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true
@@ -151,8 +151,8 @@ extension BurstLimit {
     }
   }
 
-  /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second, or nil if the limit
-  /// does not belong in that chart. `size` is the size of all bursts, or 0 if sizes vary.
+  /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second. Returns nil if the
+  /// limit does not belong in that chart. `size` is the size of every burst, or 0 if sizes vary.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil

@@ -3,8 +3,8 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The report as CSV. Each line contains one figure and the name of its section, so that a filter or
-  /// a pivot table can select figures from a single file.
+  /// The report as CSV. Each line contains one figure and the name of its section, so that a filter or a pivot table
+  /// can select figures.
   ///
   /// ```
   /// section,at_seconds,name,value,unit
@@ -67,7 +67,7 @@ extension BurstReport {
 }
 
 extension Histogram {
-  /// The latency figures in reports: minimum, mean, percentiles and maximum; empty if nothing was measured.
+  /// The latency figures that reports contain: minimum, mean, percentiles and maximum. Empty if nothing was measured.
   var shownFigures: [(name: String, value: Double)] {
     guard let minimum, let maximum else { return [] }
     let percentiles = Self.shownPercentiles.map { ($0.0, Double(value(atPercentile: $0.1))) }

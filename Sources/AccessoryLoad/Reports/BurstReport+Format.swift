@@ -4,23 +4,24 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// Identifies report files of this kind.
+  /// The keys that identify a report file of this kind.
   public static let kind = "burst report"
-  /// The formats of a report, including the tables that only load tests have.
+  /// The formats of a report. They include the tables that only load tests have.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
-  /// The report as one JSON object, including the comparison with a baseline, if any, under `baseline`.
+  /// The report as a single JSON object. If the run was compared with a baseline, `baseline` contains the comparison.
   public var json: JSONObject {
     var object = JSONObject(Self.format.tree(self))
     object.add("baseline", comparison?.json)
     return object
   }
 
-  /// The limits on report files. Two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  /// The limits for report files. Two full histograms take up 3 MB, and an accessory with all its attachments takes up
+  /// 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// The format of report files. Report files also contain derived figures, which easim writes for other readers but
-  /// does not read back.
+  /// The format of report files. Report files also contain derived figures. easim writes these for other readers but
+  /// does not read them back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -72,7 +73,7 @@ extension BurstReport: Report {
     }
   }
 
-  /// The counts that ``add(_:)`` sums, and their names in files.
+  /// The counts that ``add(_:)`` adds up, and their names in files.
   static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
     ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
@@ -140,7 +141,7 @@ extension BurstReport.Site.SessionTally {
 }
 
 extension Format<BurstLimit> {
-  /// A limit, as users write it.
+  /// A limit as written by users.
   public static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
     do { return try BurstLimit(text) } catch {
@@ -193,7 +194,7 @@ extension BurstReport.Site.Attachment {
 }
 
 extension LinkCounters {
-  /// The link counters in reports, and their names in files.
+  /// The link counters that reports contain, and their names in files.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
     ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
@@ -221,12 +222,12 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// Times end in the year 2112, so that sums and differences in nanoseconds do not overflow.
+  /// The latest time is in the year 2112, so that sums and differences in nanoseconds do not overflow.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {
-  /// easim itself never writes a longer string. The limit matters because a merged report shows strings of many
+  /// easim itself never writes a longer string. The limit is needed because a merged report shows strings from many
   /// reports.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
@@ -241,7 +242,7 @@ extension Format<String> {
 }
 
 extension Format<Double> {
-  /// A measured figure; a whole number such as 5 is written as 5.0.
+  /// A measured figure. Even a whole number such as 5 is written with a decimal place, as 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
     if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
   } write: {
@@ -268,8 +269,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram in a report: figures for readers, and the counts for ``Histogram/merge(_:)``, each as a step's lowest
-/// value and its count.
+/// A histogram in a report. It contains figures for readers, and the counts for ``Histogram/merge(_:)``. Each count
+/// comes with the lowest value of its step.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -306,7 +307,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // The list omits unreadable counts, which have already been reported.
+    // Counts that could not be read are not in the list; they have already been reported.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil
@@ -376,7 +377,7 @@ private struct SeriesSection: Equatable {
       length: length,
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports by earlier versions of easim do not contain the bytes sent and received.
+        // Reports written by earlier versions of easim do not contain the bytes sent and received.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -6,8 +6,8 @@ extension BurstReport {
   static let mostSites = 10_000
   static let mostAttachments = 100_000
 
-  /// Adds another machine's report of a simultaneous run of the same load test. Counts, histograms and slices add up.
-  /// If the function throws an error, this report is unchanged.
+  /// Merges the report of a run of the same load test that took place at the same time on another machine. Counts,
+  /// histograms and slices are added up. If this method throws an error, this report is unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -37,7 +37,7 @@ extension BurstReport {
         phases[index].latency.merge(phase.latency)
       }
     } else {
-      // If the plans differ, no phases apply to all runs.
+      // If the plans differ, there are no phases that apply to all runs.
       phases = []
     }
     sizes.merge(other.sizes)
@@ -64,16 +64,16 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// How this run ended, as shown in a merged report. A failed run fails the merged report, even if the merged figures
-  /// do not show the reason. A shard's limits, however, apply only to the merged totals.
+  /// How this run ended, as stated in a merged report. If a run failed, the merged report fails, even if its figures do
+  /// not show why. A shard's limits, however, are checked only against the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Makes the measured period cover both runs, and returns how much later the other run began. If both runs have the
-  /// same planned start, the period lasts from the earlier start to the later end according to the machines' clocks;
-  /// otherwise, it is the longer of the two periods.
+  /// Extends the measured period so that it covers both runs. Returns how much later the other run began. If both runs
+  /// were planned to start at the same time, the period lasts from the earlier start to the later end, according to the
+  /// machines' clocks. Otherwise, it is the longer of the two periods.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -97,7 +97,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock. The attachments are shown as if the runs had begun together.
+      // Each run has its own clock. The attachments are therefore shown as if both runs had begun at the same time.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later
@@ -145,7 +145,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // `more` counts attachments that are not listed.
+      // `more` is how many attachments are not listed.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The title of the page, with the accessory's name or the number of accessories.
+  /// The page's title, which contains the accessory's name or the number of accessories.
   public var title: String {
     let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
     return switch names.count {
@@ -13,13 +13,13 @@ extension BurstReport {
     }
   }
 
-  /// Always nil, because the measurements of a stopped load test are valid and can be added to others.
+  /// Always nil. If a load test is stopped, its measurements are still valid and can be merged with others.
   public var unfinished: String? { nil }
 
   /// The date on which the run began.
   public var date: String { made.date }
 
-  /// Returns the differences between the plans, one sentence each.
+  /// Returns the differences between the plans, as one sentence per difference.
   public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
 
   /// Compares throughput, latencies and errors with those of an earlier run.
@@ -45,14 +45,14 @@ extension BurstReport {
       ]
   }
 
-  /// The test cases: one each for the bursts, each kind of error, the rate, each limit, and each figure compared with a
-  /// baseline.
+  /// The test cases. There is one for the bursts, and one for each kind of error, the rate, each limit, and each figure
+  /// that is compared with a baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // This test case omits broken limits, because each of them fails its own test case.
+    // This test case does not cover limits that were not met, because each of those fails its own test case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -70,11 +70,11 @@ extension BurstReport {
     return ReportSuite("easim burst", time: measured, cases, output: text)
   }
 
-  /// Returns the report in this format.
+  /// Returns the report in the given format.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .csv: csv
-    // The tools that plot these files expect microseconds and ignore lines that begin with #.
+    // Tools that plot these files expect microseconds, and ignore lines that begin with #.
     case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
     case .om: metrics(isOpen: true)
     case .prom: metrics(isOpen: false)
@@ -82,7 +82,7 @@ extension BurstReport {
     }
   }
 
-  /// The page's sections in addition to the checks: details of the run, tables of figures, and charts.
+  /// The sections of the page other than the checks: details of the run, tables of figures, and charts.
   public var sections: [PageSection] {
     let shades = (1...Self.shades).map {
       ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
@@ -253,7 +253,7 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// Returns the limits on times or rates, which charts show as lines.
+  /// Returns the limits on times or rates that charts show as lines.
   func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
     judgedLimits.compactMap { limit in
       guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }
@@ -266,8 +266,8 @@ extension BurstReport {
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// Returns a chart with a legend for its colors. The chart is drawn once for each width, and the page shows the
-  /// drawing that fits.
+  /// Returns a chart with a legend that explains its colors. The chart is drawn once for each width, and the page shows
+  /// the drawing that fits.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

@@ -3,33 +3,33 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The description of a plan in a report.
+  /// A plan, as described in a report.
   public struct Plan: Equatable, Sendable {
-    /// The number of bytes per burst, or 0 if bursts differ.
+    /// The number of bytes in each burst, or 0 if the bursts differ.
     public var size = 0
-    /// The distribution of sizes or a list of the kinds of bursts; empty if all bursts are the same.
+    /// The distribution of the sizes, or a list of the kinds of bursts. Empty if all bursts are the same.
     public var bursts: [String] = []
     /// Whether sessions send the ``bursts`` in order.
     public var isScript = false
-    /// The pause after each burst of a session, as text; empty if there is none.
+    /// The pause after each of a session's bursts, as text. Empty if there is none.
     public var think = ""
-    /// The rate factor of each accessory, as text; empty if all accessories share one rate.
+    /// The rate factor of each accessory, as text. Empty if all accessories share one rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
     /// The maximum number of bursts in flight in each session.
     public var inFlight = 0
-    /// A description of the pace, such as "closed loop" or "50 bursts/s".
+    /// The pace, such as "closed loop" or "50 bursts/s".
     public var pace = ""
-    /// A description of the expected reply, such as "echo", "reply of 4 bytes" or "none".
+    /// The expected reply, such as "echo", "reply of 4 bytes" or "none".
     public var verification = ""
-    /// The pattern of the bytes: "unique", "eademo", or "fixed" if all bursts are the same.
+    /// The pattern that the bytes follow: "unique", "eademo", or "fixed" if all bursts are the same.
     public var pattern = "fixed"
-    /// The faults on the channels, in the notation of `--fault`.
+    /// The faults on the channels, as written for `--fault`.
     public var faults: [String] = []
-    /// The number of bursts to complete; nil for a fixed duration, and in old reports.
+    /// How many bursts to complete. Nil if the plan has a duration instead, and in old reports.
     public var count: Int?
-    /// The duration of the measurement; nil for a fixed number of bursts, and in old reports.
+    /// How long to measure. Nil if the plan has a number of bursts instead, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -78,7 +78,7 @@ extension BurstReport {
       if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
     }
 
-    /// A description of the sizes, such as "10,000 bytes" or "3 kinds".
+    /// The sizes as text, such as "10,000 bytes" or "3 kinds".
     var sizeText: String {
       if size > 0 { return "\(FixedText.grouped(size)) bytes" }
       if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
@@ -102,7 +102,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // Reports by versions of easim in which all bursts were the same have no list of bursts.
+    // In earlier versions of easim, all bursts were the same, and reports had no list of bursts.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")
@@ -111,26 +111,26 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// The times at which bursts began in simultaneous runs on several machines, in microseconds since 1970 according to
-  /// each machine's clock.
+  /// When bursts began in runs that took place at the same time on several machines. Times are in microseconds since
+  /// 1970, according to each machine's clock.
   public struct Start: Equatable, Sendable {
-    /// The maximum difference between the starts of simultaneous runs, in microseconds.
+    /// How far apart the starts of simultaneous runs can be, in microseconds.
     static let farthest = 86_400_000_000
 
     /// The time given by `--start-at`.
     public var planned = 0
-    /// The time at which the first run began, later than planned if its sessions were not open in time.
+    /// When the first run began. It is later than planned if its sessions were not open in time.
     public var first = 0
-    /// The time at which the last run began.
+    /// When the last run began.
     public var last = 0
-    /// The maximum error of the synchronized clocks, or nil if no clock is synchronized.
+    /// The maximum error of the clocks that are synchronized, or nil if none is.
     public var clockError: Int?
-    /// The number of clocks that are not synchronized.
+    /// How many clocks are not synchronized.
     public var unsynchronized = 0
 
     init() {}
 
-    /// Creates the start of a single run; `clockError` is nil if the machine's clock is not synchronized.
+    /// Creates the start of a single run. `clockError` is nil if the machine's clock is not synchronized.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError

@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// The ways in which returned bytes were wrong, such as "2 lost, 1 repeated", or nil if all were correct.
+  /// In which ways returned bytes were wrong, such as "2 lost, 1 repeated", or nil if they were all correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
@@ -80,10 +80,10 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Formats bytes per second, such as "2.43 MB/s".
+  /// Formats a rate in bytes per second, such as "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
 
-  /// Formats nanoseconds, such as "4.11 ms".
+  /// Formats a duration given in nanoseconds, such as "4.11 ms".
   public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
@@ -132,8 +132,8 @@ extension BurstReport.ErrorKind {
 }
 
 extension BurstReport.Site {
-  /// Describes an accessory and its attachments, one per line, or only the first and last attachments if there are
-  /// many.
+  /// Describes an accessory and its attachments, with one attachment per line. If there are many, only the first and
+  /// last ones are described.
   fileprivate var lines: [String] {
     let shown = attachments.count > 12 ? Array(attachments.prefix(6) + attachments.suffix(6)) : attachments
     var lines = ["  \(name): \(accessory) (\(serial))"]

@@ -3,9 +3,9 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The checks of the rate and of the limits.
+  /// The results of checking the rate and the limits.
   public var checks: [ReportCheck] {
-    // Limits apply to a whole run, but a shard has only some of the bursts.
+    // The limits apply to the whole run, but a shard has only some of the bursts.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -30,18 +30,18 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that can be checked; none if shards are missing.
+  /// The limits that can be checked. Empty if shards are missing.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to a finished report, which fails if it breaks any of them.
+  /// Adds limits to the report of a run that has ended. The report fails if any of the limits is not met.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
 
   // MARK: Verdict
 
-  /// The outcome of the run. The verdict depends only on the figures and the plan, so a report that is read back has
-  /// the verdict of its run.
+  /// The outcome of the run. The verdict depends only on the figures and the plan, so a report that is read from a file
+  /// has the same verdict as its run.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops
@@ -57,13 +57,13 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// The verdict, which also fails for regressions against the baseline.
+  /// The verdict. It is also failed if there are regressions from the baseline.
   public var outcome: Verdict {
     let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
   }
 
-  /// The reasons why the run did not pass, one sentence each; empty if it passed.
+  /// The reasons why the run did not pass, as one sentence each. Empty if the run passed.
   public var reasons: [String] { verdict.reasons }
 
   static let stopPrefix = "stopped by "
@@ -71,14 +71,14 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The endings that count as failures.
+  /// The ways of ending that count as failures.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
   static let doneEnding = "\(BurstRunner.Outcome.done)"
 
   func failing(_ kind: ErrorKind) -> ErrorTally? {
-    // Lost bursts may be allowed, but not if the loss ended the run.
+    // The plan may allow lost bursts, but not if losing them ended the run.
     if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
     return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
   }
@@ -109,7 +109,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// Advice if accessories accepted bursts but answered none; otherwise nil.
+  /// Advice if accessories accepted bursts but did not reply to any, or nil otherwise.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
@@ -119,15 +119,15 @@ extension BurstReport {
 }
 
 extension BurstReport.Plan {
-  /// Whether the run ignores what it receives.
+  /// Whether the run ignores the bytes that it receives.
   var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
 
   var hasRate: Bool { pace != Self.closedLoop }
 
   static let closedLoop = "closed loop"
 
-  /// Returns the differences between this plan and `other`, one sentence each. Results of different plans cannot be
-  /// compared.
+  /// Returns the differences between this plan and `other`, as one sentence per difference. The results of different
+  /// plans cannot be compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {
@@ -158,7 +158,7 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// The figures that contradict other figures, each with its key and an explanation. The sum of the report's counts
+  /// The figures that contradict other figures. Each has its key and an explanation. The sum of all the report's counts
   /// must be less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
@@ -178,7 +178,7 @@ extension BurstReport {
   private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
 
   private func requireBursts(_ require: Require) {
-    // Bursts lost during the warm-up count as errors, but not in `lost`.
+    // Bursts that are lost during the warm-up count as errors, but are not included in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
     let over = completed + warmUp + lost
     require(over <= begun, "begun", "is \(begun), fewer than completed or lost")
@@ -187,7 +187,7 @@ extension BurstReport {
         begun == completed + warmUp + allLost, "begun",
         "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
     }
-    // A merged report may include a run with a rate even if its own plan has none.
+    // A merged report may include a run that had a rate, even if the report's own plan has none.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
     require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
@@ -205,7 +205,7 @@ extension BurstReport {
     require(
       sum(slices, \.errors) <= errorCount, "errors",
       "are \(errorCount), but the slices of time have \(sum(slices, \.errors))")
-    // Reports by earlier versions of easim have no sizes and no map.
+    // Reports written by earlier versions of easim have no sizes and no map.
     require([0, completed].contains(sizes.total), "sizes", "there are \(sizes.total) of \(completed) bursts")
     let mapped = sum(map.cells) { $0[2] }
     require([0, completed].contains(mapped), "latencyMap", "has \(mapped) of \(completed) bursts")

@@ -3,12 +3,12 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// The results of a load test, which can be printed, written to a file, compared with a baseline, and merged.
+/// The results of a load test. They can be printed, written to a file, compared with a baseline, and merged.
 ///
-/// Only ``warmUp`` counts warm-up bursts. Every other burst that began was completed, was lost, or was in flight when
-/// the run ended.
+/// Bursts during the warm-up are counted only in ``warmUp``. Every other burst that began was either completed, or
+/// lost, or still in flight when the run ended.
 public struct BurstReport: Equatable, Sendable {
-  /// The kinds of errors in a load test.
+  /// The kinds of errors that occur in a load test.
   public enum ErrorKind: String, CaseIterable, Sendable {
     case different
     /// Unsolicited bytes arrived.
@@ -22,76 +22,77 @@ public struct BurstReport: Equatable, Sendable {
 
   /// All errors of one kind.
   public struct ErrorTally: Equatable, Sendable {
-    /// The number of errors of this kind.
+    /// How many errors of this kind there were.
     public var count = 0
-    /// The description of the first error.
+    /// A description of the first of these errors.
     public var first = ""
   }
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// The reason why the run ended, as a phrase without a period.
+  /// Why the run ended, as a phrase without a period.
   public var ending = ""
-  /// The number of merged runs.
+  /// How many runs were merged.
   public var runs = 1
-  /// The shards that the report contains.
+  /// The shards that are included in the report.
   public var shards = ShardSet.whole
-  /// The times at which bursts began in simultaneous runs, or nil for a single run.
+  /// When bursts began in simultaneous runs, or nil for a single run.
   public var start: Start?
-  /// The duration of the measurement.
+  /// How long measuring took.
   public var measured = Duration.zero
-  /// The number of bursts that began, including warm-up bursts.
+  /// How many bursts began, including those during the warm-up.
   public var begun = 0
-  /// The number of bursts completed and verified during the warm-up.
+  /// How many bursts were completed and verified during the warm-up.
   public var warmUp = 0
-  /// The number of bursts completed, verified and measured.
+  /// How many bursts were completed, verified and measured.
   public var completed = 0
-  /// The number of bursts that were lost because their session ended.
+  /// How many bursts were lost because their session ended.
   public var lost = 0
-  /// The number of scheduled bursts that never began, or began after all bursts were due.
+  /// How many scheduled bursts never began, or began only after all bursts were due.
   public var overdue = 0
-  /// The number of payload bytes in the completed bursts.
+  /// How many payload bytes there were in the completed bursts.
   public var bytes = 0
-  /// The number of bytes that arrived when the plan expected no reply.
+  /// How many bytes arrived although the plan expected no reply.
   public var unaskedBytes = 0
-  /// How often an accessory returned after a disconnect and its sessions were reopened.
+  /// How many times an accessory returned after a disconnect and its sessions were reopened.
   public var reconnections = 0
-  /// The times from the scheduled starts of bursts to their completion, in nanoseconds.
+  /// The time from each burst's scheduled start to its completion, in nanoseconds.
   public var latency = Histogram()
-  /// The times from the actual starts of bursts to their completion, in nanoseconds; measured only with a rate. Unlike
-  /// latencies, service times exclude delays due to earlier, slow bursts.
+  /// The time from each burst's actual start to its completion, in nanoseconds. Measured only if the plan has a rate.
+  /// Unlike latencies, service times do not include delays caused by earlier slow bursts.
   public var service = Histogram()
   /// The throughput over time.
   public var series = ThroughputSeries()
-  /// The errors by kind.
+  /// The errors, by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// How often returned bytes were wrong in each way, if bursts are unique. One error may count several times.
+  /// If bursts are unique, how many times returned bytes were wrong in each of several ways. A single error may be
+  /// counted more than once.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
-  /// The results of each accessory.
+  /// The results for each accessory.
   public var sites: [Site] = []
-  /// The conditions that fail the run.
+  /// The conditions that make the run fail.
   public var limits: [BurstLimit] = []
-  /// When, where and how the run was made.
+  /// When, where and how the run took place.
   public var made = Making()
-  /// The time of the first burst, at which the series begin, on the clock of ``Site/attachments``.
+  /// When the first burst began, on the clock of ``Site/attachments``. The series begin at this time.
   public var started = Instant.origin
-  /// The length of the initial period in which bursts were not measured.
+  /// How long the initial period lasted in which bursts were not measured.
   public var warmUpTime = Duration.zero
   /// The results of the plan's phases, in order.
   public var phases: [PhaseTally] = []
   /// The sizes of the completed bursts, in bytes.
   public var sizes = Histogram()
-  /// The results for each of the plan's payloads or requests, in order; empty if there is only one.
+  /// The results for each of the plan's payloads or requests, in order. Empty if there is only one.
   public var payloads: [PayloadTally] = []
-  /// The completed bursts by completion time and latency.
+  /// The completed bursts, by the time when they were completed and by latency.
   public var map = LatencyMap()
-  /// Whether the run may pass with overdue bursts.
+  /// Whether the run can pass even though bursts were overdue.
   public var allowsOverdue = false
-  /// Whether the run may pass with bursts that were lost when their session ended.
+  /// Whether the run can pass even though bursts were lost when their session ended.
   public var allowsLost = false
-  /// Whether the run may pass without sending a burst, for example if there are more shards than accessories.
+  /// Whether the run can pass without sending a burst, for example because there are more shards than accessories.
   public var allowsEmpty = false
-  /// The comparison with an earlier run, which easim does not read back from report files.
+  /// The comparison with an earlier run. easim does not read it back from report files.
   public var comparison: BaselineComparison?
 
   /// Creates an empty report.
@@ -119,19 +120,19 @@ public struct BurstReport: Equatable, Sendable {
     errors[kind] = tally
   }
 
-  /// The total number of errors.
+  /// How many errors there were in total.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
-  /// The payload bytes per second in one direction.
+  /// The throughput in one direction, in payload bytes per second.
   public var bytesPerSecond: Double { perSecond(bytes) }
-  /// The number of completed bursts per second.
+  /// How many bursts were completed per second.
   public var burstsPerSecond: Double { perSecond(completed) }
 
   private func perSecond(_ count: Int) -> Double {
     measured > .zero ? Double(count) / measured.inSeconds : 0
   }
 
-  /// The sum of all accessories' link counters.
+  /// The sums of the link counters of all accessories.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
@@ -140,76 +141,77 @@ public struct BurstReport: Equatable, Sendable {
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
-    /// The start of the phase, counted from the beginning of the run.
+    /// When the phase begins, counted from the beginning of the run.
     public var from = Duration.zero
-    /// The duration of the phase.
+    /// How long the phase lasts.
     public var length = Duration.zero
-    /// A description of the requested rate.
+    /// The requested rate, as text.
     public var pace = ""
-    /// The number of bursts completed and measured in this phase.
+    /// How many bursts were completed and measured in this phase.
     public var completed = 0
-    /// The latencies of these bursts in nanoseconds, counted from when the bursts were due.
+    /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
     public var latency = Histogram()
   }
 
-  /// The results of the bursts with one of the plan's payloads or requests.
+  /// The results for one of the plan's payloads or requests.
   public struct PayloadTally: Equatable, Sendable {
     /// The payload's name in the plan, or its number if it has no name.
     public var name = ""
-    /// The number of bursts completed and measured.
+    /// How many bursts were completed and measured.
     public var completed = 0
-    /// The number of bytes in these bursts.
+    /// How many bytes there were in these bursts.
     public var bytes = 0
-    /// The latencies of these bursts in nanoseconds, counted from when the bursts were due.
+    /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
     public var latency = Histogram()
   }
 
-  /// When, where and how a run was made; unknown strings are empty.
+  /// When, where and how a run took place. Strings that are not known are empty.
   public struct Making: Equatable, Sendable {
-    /// The start of the run, in ISO 8601 format.
+    /// When the run started, in ISO 8601 format.
     public var date = ""
-    /// The names of the machine and its operating system.
+    /// The names of the machine and of its operating system.
     public var host = ""
-    /// The program and its version.
+    /// The name and version of the program.
     public var program = ""
     /// The command line.
     public var command = ""
 
-    /// Creates an empty description.
+    /// Creates a description in which all strings are empty.
     public init() {}
   }
 }
 
 extension BurstReport {
-  /// The results of one accessory.
+  /// The results for one accessory.
   public struct Site: Equatable, Sendable {
-    /// A publication of the accessory, which is a period in which apps see it.
+    /// A publication of the accessory. A publication is a period during which apps can see the accessory.
     public struct Attachment: Equatable, Sendable {
       /// The publication's number, which apps see as the connection ID.
       public var connectionID: Int
-      /// Whether the publication offered protocols. An accessory that connects twice offers none the first time.
+      /// Whether the publication offered protocols. Some accessories connect twice, and offer no protocols the first
+      /// time.
       public var offeredProtocols: Bool
-      /// The time at which the publication appeared, on the run's clock.
+      /// When the publication began, on the run's clock.
       public var from: Instant
-      /// The time at which the publication disappeared, or nil while it lasts.
+      /// When the publication ended, or nil if it has not ended.
       public var to: Instant?
       /// The reason why the publication ended.
       public var end = ""
-      /// The number of bursts completed during this publication.
+      /// How many bursts were completed during this publication.
       public var completed = 0
-      /// The number of bursts lost during this publication.
+      /// How many bursts were lost during this publication.
       public var lost = 0
     }
 
-    /// The results of one session, across reconnects.
+    /// The results for one session, including the times when it was reopened.
     public struct SessionTally: Equatable, Sendable {
-      /// The number of bursts completed and measured.
+      /// How many bursts were completed and measured.
       public var completed = 0
-      /// The number of bursts lost.
+      /// How many bursts were lost.
       public var lost = 0
-      /// The number of errors in this session.
+      /// How many errors there were in this session.
       public var errors = 0
-      /// The sum of the latencies in nanoseconds.
+      /// The sum of all latencies in nanoseconds.
       public var time = 0
       /// The longest latency in nanoseconds.
       public var longest = 0
@@ -218,18 +220,18 @@ extension BurstReport {
       public init() {}
     }
 
-    /// The kind of connection: the part of the address before the colon.
+    /// The kind of connection, which is the part of the address before the colon.
     public var transport: String {
       guard let colon = name.firstIndex(of: ":") else { return "local" }
       return String(name[..<colon])
     }
 
-    /// The maximum number of listed sessions.
+    /// How many sessions are listed.
     public static let sessionLimit = 1_000
-    /// The maximum number of listed attachments; ``more`` counts the others.
+    /// How many attachments are listed. ``more`` is how many others there were.
     public static let attachmentLimit = 1_000
 
-    /// The address as given by the user.
+    /// The address as the user gave it.
     public var name = ""
     /// The accessory's name.
     public var accessory = ""
@@ -243,7 +245,7 @@ extension BurstReport {
     public var firmware = ""
     /// The accessory's publications, in order.
     public var attachments: [Attachment] = []
-    /// The number of publications that are not in ``attachments``.
+    /// How many publications are not listed in ``attachments``.
     public var more = 0
     /// The accessory's link counters.
     public var link = LinkCounters()
@@ -251,7 +253,7 @@ extension BurstReport {
     public var sessions: [SessionTally] = []
     var hadSessions = false
 
-    /// Creates the results of an accessory that is not known yet.
+    /// Creates the results for an accessory that is not known yet.
     public init() {}
 
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
@@ -279,7 +281,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use: the last one that offers protocols.
+    /// The attachment that bursts use, which is the last one with protocols.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

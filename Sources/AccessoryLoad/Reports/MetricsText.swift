@@ -1,7 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Builds metrics in the Prometheus and OpenMetrics formats: families of samples with labels.
+/// Builds metrics in the Prometheus and OpenMetrics formats. Metrics consist of families, which contain samples with
+/// labels.
 package struct MetricsText: Sendable {
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -22,7 +23,7 @@ package struct MetricsText: Sendable {
     family(name, "gauge", help, [([], value)])
   }
 
-  /// Adds latencies in seconds, from one histogram in nanoseconds for each set of labels.
+  /// Adds latencies in seconds. For each set of labels, there is one histogram in nanoseconds.
   package mutating func histogram(
     _ name: String, _ help: String, _ samples: [(labels: [(String, String)], times: Histogram)]
   ) {
@@ -64,14 +65,14 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker that OpenMetrics requires but
+  /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
   /// Prometheus does not.
   ///
-  /// Counts in a finished report no longer rise, so all metrics are gauges and histograms, which are the same in both
-  /// formats.
+  /// The counts of a run that has ended no longer rise, so all metrics are gauges and histograms. Both formats write
+  /// these the same way.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // The verdict is unknown until the run ends.
+    // There is no verdict until the run ends.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

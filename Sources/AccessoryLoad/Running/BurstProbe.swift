@@ -14,19 +14,20 @@ import IAP2
 package final class BurstProbe: AppHandler, SessionHandler {
   package enum Finding: Equatable, Sendable {
     case echo
-    /// The accessory sent something other than an echo: how many bytes, and the first few of them.
+    /// The accessory sent something other than an echo. The values are how many bytes it sent, and the first few of
+    /// them.
     case reply(count: Int, first: [UInt8])
     case nothing
-    /// The session ended or was never opened, for the given reason.
+    /// The session ended or could not be opened, for the given reason.
     case failed(String)
   }
 
-  /// How long the accessory must be silent before the probe ends.
+  /// How long nothing must have arrived before the probe ends.
   package static let quiet = Duration.seconds(1)
   private static let limit = 1 << 20
   private static let shown = 64
 
-  /// The result, or nil while the probe runs.
+  /// The result, or nil while the probe is running.
   package private(set) var finding: Finding?
   package private(set) var sawAccessory = false
   private let plan: BurstPlan
@@ -38,7 +39,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
   private var session: Session?
   private var timer: LoopTimer?
 
-  /// Creates a probe with the payload and protocol of a plan.
+  /// Creates a probe that uses a plan's payload and protocol.
   package init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
@@ -63,7 +64,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
     }
   }
 
-  /// Ignores a disconnect, because the session also reports that it ended.
+  /// Ignores a disconnect, because the session's end is also reported.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
@@ -83,7 +84,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // A stream without end is not a reply, so the probe reports the bytes received so far.
+    // An endless stream is not a reply, so the probe reports the bytes received so far.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
@@ -109,7 +110,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that suit the accessory, or nil if none do.
+  /// The options of `easim burst` that suit the accessory, or nil if there are none.
   package var options: String? {
     switch self {
     case .echo: "--verify echo"

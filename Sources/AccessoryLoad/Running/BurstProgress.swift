@@ -1,25 +1,25 @@
 import AccessoryCore
 
-/// The progress of a run, for a progress bar.
+/// A run's progress, for use in a progress bar.
 public struct BurstProgress: Equatable, Sendable {
-  /// The number of bursts completed and measured.
+  /// How many bursts were completed and measured.
   public var bursts = 0
-  /// The number of bytes in these bursts.
+  /// How many bytes there were in these bursts.
   public var bytes = 0
-  /// The number of errors.
+  /// How many errors there were.
   public var errors = 0
-  /// The number of bursts that began, including warm-up bursts.
+  /// How many bursts began, including those during the warm-up.
   public var begun = 0
-  /// The number of bursts that were lost because their session ended.
+  /// How many bursts were lost because their session ended.
   public var lost = 0
-  /// The number of scheduled bursts that did not begin in time.
+  /// How many scheduled bursts did not begin in time.
   public var overdue = 0
-  /// The time since measuring began.
+  /// How long ago measuring began.
   public var elapsed = Duration.zero
   /// The progress from 0 to 1.
   public var fraction = 0.0
 
-  /// The estimated remaining time, or nil if there is no estimate.
+  /// The estimated time remaining, or nil if it cannot be estimated.
   public var timeLeft: Duration? {
     guard fraction > 0.001 else { return nil }
     return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))

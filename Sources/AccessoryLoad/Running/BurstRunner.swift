@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Runs a load test with real or simulated accessories: opens sessions, starts bursts on schedule, verifies the
-/// replies, and counts the results.
+/// Runs a load test with real or simulated accessories: opens sessions, starts bursts according to a schedule, verifies
+/// the replies, and counts the results.
 ///
-/// Each accessory has a ``BurstSite``, which is an app on a separate device that the caller connects.
+/// Each accessory has a ``BurstSite``, which is an app on its own device. The caller connects the devices.
 ///
 /// ```swift
 /// let runner = BurstRunner(plan, on: loop)
@@ -17,22 +17,22 @@ import IAP2
 /// print(runner.report.text)
 /// ```
 ///
-/// The caller must retain the runner while its sites are in use.
+/// The caller must retain the runner as long as its sites are in use.
 ///
-/// The run begins when every site has opened all its sessions. The run ends when all bursts are done, when no session
-/// is left, or when it is stopped, and always produces a report.
+/// The run begins once every site has opened all its sessions. It ends when all bursts are done, when no session is
+/// left, or when it is stopped. A run always produces a report.
 public final class BurstRunner {
-  /// The outcome of a run.
+  /// How a run ended.
   public enum Outcome: Equatable, Sendable {
-    /// Every burst in the plan was answered as expected, except bursts lost in a disconnect if ``BurstPlan/reconnects``
-    /// is true.
+    /// Every burst in the plan was answered as expected. If ``BurstPlan/reconnects`` is true, bursts lost in a
+    /// disconnect do not count.
     case done
-    /// The received bytes differ from the expected reply.
+    /// Received bytes differed from the expected reply.
     case failed
     case timedOut
     /// An accessory disconnected and did not return in time, or the plan does not wait for accessories to return.
     case gone
-    /// A site never opened all its sessions; the text describes how far it got.
+    /// A site never opened all its sessions. The text describes how far it got.
     case notReached(String)
     /// The caller stopped the run for the given reason.
     case stopped(String)
@@ -40,28 +40,29 @@ public final class BurstRunner {
 
   /// The plan.
   public let plan: BurstPlan
-  /// The event loop of the run.
+  /// The run's event loop.
   public let loop: any EventLoop
-  /// The faults on the channels, to be shown in the report.
+  /// The faults on the channels, for the report.
   public var faults: [String] = []
-  /// When, where and how the run is made, to be shown in the report.
+  /// When, where and how the run takes place, for the report.
   public var made = BurstReport.Making()
-  /// The outcome of the run, or nil while the run lasts.
+  /// How the run ended, or nil while it is still running.
   public private(set) var outcome: Outcome?
-  /// The accessories, in the order in which they were added.
+  /// The accessories, in the order they were added.
   public private(set) var sites: [BurstSite] = []
-  /// The bytes of every burst, or nil if bursts differ.
+  /// The bytes that every burst consists of, or nil if the bursts differ.
   let repeatedPayload: [UInt8]?
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// The time at which bursts begin if all sessions are open by then, or nil to begin as soon as they are open.
+  /// When bursts begin, provided that all sessions are open by then. If nil, bursts begin as soon as the sessions are
+  /// open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// One shared schedule, or one for each accessory if the plan gives accessories different rates.
+  /// One schedule for all accessories, or one for each accessory if the plan gives accessories different rates.
   private var schedules: [BurstSchedule]
-  /// Whether the plan's bursts vary; stored because every burst needs it.
+  /// Whether bursts differ. Stored in a property because it is needed for every burst.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -73,10 +74,10 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// The time until which to watch for unsolicited bytes, or nil before all bursts are done.
+  /// How long to watch for bytes that should not arrive, or nil if not all bursts are done.
   private var settled: Instant?
 
-  /// Creates a run without starting it. `report` receives warnings for the user as they occur.
+  /// Creates a run but does not start it. `report` is called with warnings for the user as they occur.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -103,26 +104,27 @@ public final class BurstRunner {
 
   static let stillRunning = "still running"
 
-  /// Returns settings for the app of a site, which allow several simultaneous sessions for one protocol.
+  /// Returns settings for a site's app. They allow several simultaneous sessions for one protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory; reports call it `name`.
+  /// Adds an accessory. Reports call it `name`.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
     return site
   }
 
-  /// Starts the run, which begins once all sites have opened their sessions.
+  /// Starts the run. It begins once all sites have opened their sessions.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons the bursts in flight. A run that has already completed its plan keeps its outcome.
+  /// Stops the run, and abandons the bursts that are in flight. If the run has already completed its plan, its outcome
+  /// does not change.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
@@ -157,7 +159,7 @@ public final class BurstRunner {
   /// The latencies measured so far.
   public var latency: Histogram { tally.latency }
 
-  /// The report of all measurements so far.
+  /// The report of everything measured so far.
   public var report: BurstReport {
     settleFlow()
     var report = tally
@@ -196,10 +198,10 @@ public final class BurstRunner {
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    // Before its start time, a schedule tells every session to wait.
+    // Until its start time, a schedule tells every session to wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // Starts in a later turn of the loop, because the app is still being notified in this turn.
+    // Starts in a later turn of the loop, because the app is still handling its notification in this turn.
     wake?.arm(at: loop.now)
   }
 
@@ -217,13 +219,13 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts will begin. The remaining bursts of a lost accessory never begin.
+  /// Whether no more bursts will begin. If an accessory is lost, its remaining bursts never begin.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts as possible on a lane. Returns false if no lane may start a burst yet.
+  /// Starts as many bursts on a lane as possible. Returns false if no lane can start a burst yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -239,8 +241,8 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // With a rate, all sessions of a schedule wait for the same burst; in a closed loop, another session may be
-        // able to start one.
+        // With a rate, all sessions of a schedule are waiting for the same burst. In a closed loop, another session may
+        // be able to start one.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -285,7 +287,7 @@ public final class BurstRunner {
     if plan.pause != nil { wake?.arm(at: now) }
   }
 
-  /// Counts a burst by its size and, if there are several payloads, by its payload.
+  /// Counts a burst by its size. If there are several payloads, counts it by its payload, too.
   private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
     tally.sizes.record(flight.size)
     guard tally.payloads.indices.contains(flight.request) else { return }
@@ -311,7 +313,7 @@ public final class BurstRunner {
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
-    // Only the first error of each kind is reported during the run.
+    // During the run, only the first error of each kind is reported.
     if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
   }
 
@@ -325,7 +327,8 @@ public final class BurstRunner {
     flow.received += received
   }
 
-  /// Adds the bytes counted since the last call to their slice. Updating the slice for every packet would be slow.
+  /// Adds the bytes that were counted since the last call to the slice that they belong to. Updating the slice for
+  /// every packet would take too long.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -343,7 +346,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the run begins, a single site that can never be ready ends the run.
+    // Until the run has begun, it ends as soon as one site can never be ready.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -396,7 +399,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are done and the run only watches for unsolicited bytes.
+  /// Whether all bursts are done and the run is only watching for bytes that should not arrive.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

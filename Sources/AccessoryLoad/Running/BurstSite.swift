@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app that uses one accessory of a run. The app opens the sessions whenever the accessory connects with the
+/// The app that uses one of a run's accessories. It opens its sessions whenever the accessory connects with the
 /// protocol, and records the accessory's attachments.
 ///
-/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
-/// is `waiting` again or, if the run does not wait for accessories to return, `gone`.
+/// A site is `waiting` until the accessory connects with the protocol, and is then `connected`. After a disconnect, the
+/// site is `waiting` again. If the run does not wait for accessories to return, the site is `gone` instead.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -17,19 +17,19 @@ public final class BurstSite: AppHandler {
   }
 
   static let runEnd = "the run ended"
-  /// How long to wait before reopening a session that the accessory ended.
+  /// How long to wait before a session that the accessory ended is reopened.
   static let reopening = Duration.milliseconds(100)
 
-  /// The accessory's name in reports.
+  /// What reports call the accessory.
   public let name: String
   let index: Int
-  /// Returns the sum of the counters of all links to this accessory, for the report.
+  /// For the report, returns the sum of the counters of all links to this accessory.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
   private var state: State
   private var record = BurstReport.Site()
-  /// Whether the accessory has ever connected.
+  /// Whether the accessory has connected at least once.
   public private(set) var hasConnected = false
   private var timer: LoopTimer?
   private var isClosed = false
@@ -47,21 +47,21 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Wraps a cable's main channel at the device's end to detect acknowledgements, which complete bursts that expect no
-  /// reply.
+  /// Wraps the main channel at the device's end of a cable in order to detect acknowledgements. If no reply is
+  /// expected, a burst is complete when it has been acknowledged.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
   // MARK: Services for the runner
 
-  /// The names that plans may use for the accessory.
+  /// The names by which plans can refer to the accessory.
   var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether a session can never be opened, so that the run cannot begin.
+  /// Whether any session can never be opened, which means that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
@@ -74,7 +74,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // The report was saved before the sessions were closed, to exclude the effects of closing them.
+    // The report was saved before the sessions were closed, so that closing them does not affect it.
     if isClosed { return report }
     report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
@@ -112,7 +112,8 @@ public final class BurstSite: AppHandler {
 
   // MARK: App
 
-  /// Opens the sessions when the accessory connects with the protocol. An accessory without protocols is only recorded.
+  /// Opens the sessions if the accessory has connected with the protocol. If the accessory has no protocols, only
+  /// records it.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)
@@ -125,7 +126,7 @@ public final class BurstSite: AppHandler {
     if isBack, isReady { runner.reconnected() }
   }
 
-  /// Handles a disconnect, after which the site waits for the accessory to return or gives up.
+  /// Handles a disconnect. The site then waits for the accessory to return, or gives up.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
@@ -134,7 +135,7 @@ public final class BurstSite: AppHandler {
     guard !isClosed else { return }
     if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
-    // The accessory may have connected over another cable before this connection ended.
+    // The accessory may already have connected over another cable when this connection ended.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
     if let other { accessoryDidConnect(other, app) }
   }
@@ -162,7 +163,7 @@ public final class BurstSite: AppHandler {
 
   func lost(_ count: Int) { record.countLost(count) }
 
-  /// Reopens a session that ended although its accessory is connected, if the plan allows reconnects.
+  /// Reopens a session that has ended while its accessory is still connected, if the plan allows reconnects.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
@@ -173,7 +174,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site after the link has handled received bytes, which may contain acknowledgements.
+/// Notifies a site after the link has handled received bytes, because they may contain acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -6,9 +6,9 @@ import IAP2
 
 /// Reads and writes the bytes of one session for its ``BurstLane``, and reports the results.
 ///
-/// The driver is `closed` before the session is opened or reopened. The driver is `over` after a wrong reply, or if the
-/// session will not be reopened. After a wrong byte, no burst starts, and the driver diagnoses the mistake when no
-/// bytes have arrived for ``quiet``.
+/// The driver is `closed` until the session has been opened or reopened. The driver is `over` after a wrong reply, or
+/// if the session will not be reopened. After a wrong byte, no more bursts begin. Once no bytes have arrived for
+/// ``quiet``, the driver diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -25,11 +25,11 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Chooses each burst, or nil if all bursts are the same.
+  /// Chooses each burst. Nil if all bursts are the same.
   private var drawer: BurstDrawer?
-  /// The earliest time at which the next burst may begin.
+  /// The earliest time when the next burst can begin.
   private(set) var thinkingUntil: Instant?
-  /// Fires when nothing has arrived for so long that a reply counts as complete.
+  /// Fires when nothing has arrived for so long that the reply counts as complete.
   private var replyTimer: LoopTimer?
   /// Fires when nothing has arrived for a while after a wrong byte.
   private var quietTimer: LoopTimer?
@@ -54,7 +54,8 @@ final class LaneDriver: SessionHandler {
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
-  /// Whether another burst may begin: all earlier bursts have been sent, and one more may be in flight.
+  /// Whether another burst can begin. This requires that all earlier bursts have been sent and that one more may be in
+  /// flight.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
@@ -123,7 +124,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// How often to check for deliveries on channels without acknowledgements.
+  /// On channels without acknowledgements, how often to check whether bytes have been delivered.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -167,7 +168,7 @@ final class LaneDriver: SessionHandler {
     giveUp()
   }
 
-  // MARK: Replies that are complete after a timeout
+  // MARK: Replies that are complete after a period of silence
 
   private func judge() {
     guard runner.hasWorkload else { return }
@@ -189,7 +190,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Wrong bytes
 
-  /// How long the session must be silent after a wrong byte before the driver diagnoses the mistake.
+  /// After a wrong byte, how long nothing must arrive before the driver diagnoses the mistake.
   static let quiet = Duration.milliseconds(500)
 
   private func waitForQuiet() {
@@ -277,7 +278,7 @@ final class LaneDriver: SessionHandler {
     }
   }
 
-  /// Counts the bursts in flight as lost, unless the run was stopped.
+  /// Counts the bursts in flight as lost, unless the run was stopped by the caller.
   @discardableResult
   func dropFlights() -> Int {
     let flights = machine.abandon()

@@ -2,14 +2,15 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The lines of the percentile chart, with latencies in milliseconds and percentiles as numbers of nines.
+  /// The lines of the percentile chart. Latencies are in milliseconds, and percentiles are given as how many nines they
+  /// have.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
     var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
     if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
     return series
   }
 
-  /// Returns the number of nines in a fraction: one for 0.9, two for 0.99. Linear interpolation between these is
+  /// Returns how many nines a fraction has: one for 0.9, two for 0.99. Linear interpolation between these numbers is
   /// precise enough for a chart.
   static func nines(_ quantile: Double) -> Double {
     var (left, nines) = (1 - quantile, 0.0)
@@ -51,7 +52,7 @@ extension BurstReport {
     return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 
-  /// Returns a bar for each row, with a label, a count and a tooltip. HTML lets long text wrap, unlike SVG.
+  /// Returns one bar per row, with a label, a count and a tooltip. Unlike SVG, HTML wraps long text.
   static func bars(_ rows: [(name: String, count: Int, title: String)], _ style: String) -> String {
     let most = Double(max(1, rows.map(\.count).max() ?? 1))
     let lines = rows.map { row in

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// The duration of the load in nanoseconds, which is the length of every time axis.
+  /// How long the load lasted, in nanoseconds. Every time axis has this length.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
-    // Reports by earlier versions of easim do not contain the length of the warm-up.
+    // Reports written by earlier versions of easim do not contain the length of the warm-up.
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
@@ -14,12 +14,12 @@ extension BurstReport {
     let length = Double(length.wholeNanoseconds)
     guard count > 0 else { return [] }
     let last = Double(count - 1) * length
-    // The last slice ends with the run.
+    // The last slice ends when the run ends.
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices in charts, and their bounds. A short last slice is merged with the one before it, because a few bytes
-  /// in a few milliseconds would look like a peak.
+  /// The slices that charts show, and their bounds. If the last slice is short, it is merged with the one before it,
+  /// because a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -28,7 +28,7 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // A slice of less than a millisecond must not extend beyond the axis.
+      // A slice shorter than a millisecond must not extend beyond the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// The bytes sent and received per second in each slice, or the bytes of completed bursts if those are unknown.
+  /// The bytes sent and received per second in each slice. If these are unknown, the bytes of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -103,10 +103,10 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The height of a chart, chosen so that both time charts fit on the first screen.
+  /// The height of a chart. It is chosen so that both time charts fit on the first screen.
   private static let height = 160.0
 
-  /// The number of shades in the heat map. The darkest shade is for the cell with the most bursts.
+  /// How many shades the heat map has. The darkest shade is used for the cell with the most bursts.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
@@ -135,8 +135,8 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// Returns the shade of a count: 5 for the highest count, and one less each time the count is lower by a constant
-  /// factor.
+  /// Returns the shade for a count. The highest count has shade 5, and each time the count is lower by a constant
+  /// factor, the shade is lower by one.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
@@ -147,7 +147,7 @@ extension BurstReport {
     return shade
   }
 
-  /// Returns the factor between two shades, chosen so that a single burst gets the lightest shade.
+  /// Returns the factor between two shades. It is chosen so that a single burst gets the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
@@ -178,7 +178,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// Returns the names of the rows, shortened but still distinct; the table shows full names.
+  /// Returns the names of the rows. Names are shortened but remain distinct, and the table shows the full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
