@@ -171,7 +171,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Returns the authentication recorded during the survey; skips the case if the certificate is unreadable.
+  /// Returns the authentication that was recorded during the survey. Skips the case if the certificate is unreadable.
   func readableAuthentication() throws -> (CheckDevice, Authentication) {
     let found = try authentication()
     do throws(AuthenticatorError) { _ = try verifier.challenge(for: found.1.certificate) } catch {
@@ -180,7 +180,8 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey. Throws a failure if the accessory did not take the step that case `number` judges.
+  /// Returns the survey. Returns the survey. Throws a failure if the accessory did not take the step that is judged by
+  /// case `number`.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -200,7 +201,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Returns the reason why the signature is refused, or nil if the signature is valid.
+  /// Returns the reason why the signature was rejected, or nil if it is valid.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
@@ -208,7 +209,7 @@ extension CheckRun {
     return nil
   }
 
-  /// Throws a failure if `answer` arrived more than `limit` after `request`.
+  /// Throws a failure if `answer` arrived more than `limit` after the device had sent `request`.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

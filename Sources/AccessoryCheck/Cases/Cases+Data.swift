@@ -11,7 +11,8 @@ extension CheckCase {
       let limit = min(run.largestPiece(session.device), 4_100)
       var sizes = [1, 2, 3]
       for power in 3...12 { sizes += [1 << power - 1, 1 << power, 1 << power + 1] }
-      // With 12 bytes of packet header and checksums added, the USB transfers are exactly 64, 512 and 1,024 bytes long.
+      // The packet header and the checksums add 12 bytes, so the USB transfers are exactly 64, 512 and 1,024 bytes
+      // long.
       sizes += [64 - 12, 512 - 12, 1_024 - 12]
       for size in sizes where size <= limit {
         try run.exchange(CheckBytes.mixed(size, seed: UInt64(size)), on: session, size: size)
@@ -86,7 +87,7 @@ extension CheckCase {
       fix: "Count and compare sequence numbers modulo 256."
     ) { run in
       let session = try run.echoSession()
-      // Sending one packet at a time makes the accessory send as many packets as the device does.
+      // The device sends one packet at a time, so that the accessory sends as many packets as the device does.
       for number in 0..<300 {
         try run.exchange([UInt8(truncatingIfNeeded: number), UInt8(number / 256)], on: session, size: 2)
       }

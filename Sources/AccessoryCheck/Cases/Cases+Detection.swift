@@ -19,7 +19,7 @@ extension CheckCase {
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
       fix: "Send the detection sequence again every second until the Apple device answers."
     ) { run in
-      // The case does not check the interval, because the accessory's clock and this machine's may differ by 10 %.
+      // The interval is not checked, because the accessory's clock and this machine's clock may differ by 10 %.
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
@@ -136,7 +136,7 @@ extension CheckRun {
     }
   }
 
-  /// Lets the case answer the next detection sequence, then throws a failure unless a link comes up.
+  /// Lets the case answer the next detection sequence. Throws a failure unless a link is then established.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
     var manner = CheckDevice.Manner()
     manner.answersDetection = false

@@ -44,7 +44,7 @@ extension CheckCase {
           try device.send(ControlMessage(.startIdentification))
           return try device.awaitIdentification(after: mark, within: run.stepLimit)
         }
-        // Case 607 covers the first identification of an accessory that connects twice.
+        // Case 607 covers the first identification of accessories that connect twice.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
           throw CheckFailure("It differs.", survey.device.proof(first.at.packet) + device.proof(second.at.packet))
@@ -182,12 +182,12 @@ extension CheckCase {
     }
   }
 
-  /// Returns the byte ranges of all parameters numbered `parameter` in the packet that carries the identification.
+  /// In the packet that carries the identification, returns the byte ranges of all parameters numbered `parameter`.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {
     let packet = device.record[received.packet]
-    // Offsets into the message are not offsets into a packet if the message spans several packets.
+    // If a message spans several packets, offsets into the message are not offsets into a packet.
     guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
     let start = PacketHeader.size + ControlMessage.headerSize
     return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {

@@ -145,7 +145,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // The accessory may acknowledge data that arrived during the silence.
+        // The accessory is allowed to acknowledge data that arrived during the silence.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -184,17 +184,17 @@ extension CheckCase {
   ]
 }
 
-/// The accessory's behavior when the device never acknowledged its first packet.
+/// What the accessory did when the device never acknowledged its first packet.
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]
-  /// Whether the accessory restarted the link or disconnected within `limit`.
+  /// Whether the accessory restarted the link or disconnected before `limit` had passed.
   let hasGivenUp: Bool
   let limit: Duration
 }
 
 extension CheckRun {
-  /// Withholds all acknowledgements until the accessory gives up.
+  /// Sends no acknowledgements until the accessory gives up.
   func surrender() throws -> Surrender {
     if let knownSurrender { return knownSurrender }
     let device = try recovering()
@@ -238,7 +238,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns the device from `linked` after the accessory has sent its signature and before the device reports the
+  /// Returns the device from `linked` after the accessory has sent its signature but before the device reports the
   /// result.
   func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
     try needAuthenticationFirst()
@@ -249,7 +249,7 @@ extension CheckRun {
     return device
   }
 
-  /// Performs authentication until the accessory has sent its signature; the device does not report the result.
+  /// Performs authentication up to the accessory's signature. The device does not report the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -272,8 +272,8 @@ extension CheckRun {
     min(device.retransmissionTimeout * 2 + .seconds(1), .seconds(15))
   }
 
-  /// Returns an attachment on which the device does not acknowledge the accessory's certificate, and all copies of the
-  /// certificate's first packet.
+  /// Returns an attachment on which the device does not acknowledge the accessory's certificate. Also returns all
+  /// copies of the certificate's first packet.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering()
@@ -289,7 +289,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Throws a failure unless `isInTime` accepts the time until the first retransmission.
+  /// Throws a failure unless `isInTime` accepts the time that passed before the first retransmission.
   fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
     let (device, copies) = try unacknowledgedCertificate()
     guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
@@ -300,7 +300,7 @@ extension CheckRun {
       copies.prefix(2).flatMap { device.proof($0.index) })
   }
 
-  /// Damages AA00 in transit, and expects the accessory to acknowledge only the retransmitted copy.
+  /// Damages AA00 in transit. Expects the accessory to acknowledge only the retransmitted copy.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count
@@ -315,7 +315,8 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence, and the index in its record 1 s into the silence.
+  /// Returns a ready attachment after 5 s of silence. Also returns the index in its record at which 1 s of the silence
+  /// had passed.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

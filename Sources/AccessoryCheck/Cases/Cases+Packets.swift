@@ -93,7 +93,7 @@ extension CheckCase {
           wasAcknowledgement = header.control.contains(.syn)
           return nil
         }
-        // Case 214 covers the answer to the SYN+ACK.
+        // Case 214 covers the packet that answers the SYN+ACK.
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
         return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
@@ -108,7 +108,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // Skips retransmissions, whose numbers are lower than those already sent.
+          // Skips retransmissions. Their numbers are lower than the last number that was sent.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -163,7 +163,7 @@ extension CheckCase {
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            // The proof consists of the last acknowledgement and the packets sent after it.
+            // The proof consists of the last acknowledgement and the packets that were sent after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -329,10 +329,10 @@ extension CheckCase {
 }
 
 enum CheckBytes {
-  /// Returns bytes that count repeatedly from 0 to 255, like the bytes that Apple's EADemo sends.
+  /// Returns bytes that count repeatedly from 0 to 255, as EADemo's bytes do.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
-  /// Returns pseudo-random bytes; the same seed gives the same bytes.
+  /// Returns pseudo-random bytes. The same seed always gives the same bytes.
   static func mixed(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -340,8 +340,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets if it echoes, and otherwise at least its
-  /// certificate.
+  /// Returns an attachment on which the accessory has sent many packets if it is an echo, or at least its certificate
+  /// if it is not.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -354,7 +354,7 @@ extension CheckRun {
     return session.device
   }
 
-  /// Throws a failure for the first complete packet of the accessory in the survey that breaks the rule.
+  /// Throws a failure for the first complete packet from the accessory in the survey that breaks the rule.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -400,7 +400,7 @@ extension CheckRun {
       "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
-  /// Expects the accessory to acknowledge everything that was sent, and to stay connected.
+  /// Expects the accessory to acknowledge everything that was sent and to stay connected.
   func expectAcknowledged(_ device: CheckDevice, _ what: String) throws {
     let mark = max(0, device.record.count - 2)
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }

@@ -52,7 +52,7 @@ extension CheckCase {
       try session.send(Array("easim check".utf8))
       _ = try device.wait(within: run.settings.quiet) { false }
       try device.send(.closeSession(session.id))
-      // Bytes in transit may still arrive.
+      // Bytes that are in transit may still arrive.
       _ = try device.wait(within: run.settings.quiet) { false }
       let mark = device.record.count
       let before = session.packets.count
@@ -74,7 +74,7 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
-      // The echo test comes first, because it needs a separate attachment.
+      // The test for an echo comes first, because it needs an attachment of its own.
       let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
@@ -131,7 +131,7 @@ extension CheckCase {
         }
       }
       let mark = device.record.count
-      // The bytes look random, so an accessory is unlikely to send the same bytes unprompted.
+      // The bytes look random, so an accessory is unlikely to send the same bytes by chance.
       let texts = ids.map { CheckBytes.mixed(16, seed: UInt64($0)) }
       for _ in 0..<4 { for (id, text) in zip(ids, texts) { try device.send(text, on: id) } }
       _ = try device.wait(within: run.settings.quiet) { false }
@@ -282,7 +282,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Returns the protocols that use the link; skips the case unless there are at least two.
+  /// Returns the protocols that use the link. Skips the case if there are fewer than two.
   fileprivate func severalProtocols() throws -> [ExternalAccessoryProtocol] {
     let all = try identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
     guard all.count > 1 else {
@@ -295,7 +295,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns whether the accessory echoes. A test decides, unless the settings rule out an echo.
+  /// Returns whether the accessory is an echo. This is tested unless the settings say that the accessory is not one.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {
@@ -316,7 +316,7 @@ extension CheckRun {
     let text = Array("once more".utf8)
     try session.send(text)
     if knownEcho?.isEcho ?? false {
-      // Case 713 checks for bytes of the previous session.
+      // Case 713 covers bytes left over from the previous session.
       _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
       if session.received.suffix(text.count) != text[...] {
         try expect(text, on: session, after: before, mark: mark)

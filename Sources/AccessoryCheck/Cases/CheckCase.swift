@@ -1,4 +1,4 @@
-/// A rule for accessories: its number, a sentence, the sources that state it, and a script that checks it.
+/// A rule for accessories. It has a number, a sentence, the sources that state it, and a script that checks it.
 ///
 /// ```swift
 /// CheckCase(
@@ -7,27 +7,28 @@
 /// ) { run in … throw CheckFailure("it was sent once", run.proof(…)) … }
 /// ```
 package struct CheckCase: Sendable, Equatable {
-  /// The consequence of a broken rule.
+  /// What happens if a rule is broken.
   package enum Severity: String, Sendable, CaseIterable {
-    /// The accessory is unusable with an Apple device, or data is lost.
+    /// The accessory does not work with an Apple device, or data is lost.
     case error
-    /// The accessory works with some devices, on some lines, or most of the time.
+    /// The accessory works only with some devices, only on some lines, or only most of the time.
     case warning
-    /// The broken rule has no practical effect, but the maker may want to know about it.
+    /// Breaking the rule has no practical effect, but the maker may want to know about it.
     case note
   }
 
-  /// The case's number, which ``CheckSelection`` and reports use; the number divided by 100 selects the ``CheckGroup``.
+  /// The case's number, as used by ``CheckSelection`` and in reports. The number divided by 100 selects the
+  /// ``CheckGroup``.
   package let number: Int
   /// The case's short name, such as "detection-repeat".
   package let name: String
   package let sentence: String
   package let sources: [CheckSource]
-  /// The consequence of breaking the rule.
+  /// What happens if the rule is broken.
   package let severity: Severity
-  /// The change to the firmware of an accessory that breaks the rule.
+  /// How to change the firmware of an accessory that breaks the rule.
   package let fix: String
-  /// Whether the case does something that no Apple device does; such cases run only with `--hostile`.
+  /// Whether the device does something in this case that no Apple device does. Such cases run only with `--hostile`.
   package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -39,22 +40,22 @@ package struct CheckCase: Sendable, Equatable {
     (self.severity, self.isHostile, self.fix, self.script) = (severity, isHostile, fix, script)
   }
 
-  /// Every case, sorted by number.
+  /// All cases, sorted by number.
   package static let all: [CheckCase] =
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
-  /// The lowest number of a user's own case; easim's own cases have lower numbers.
+  /// The lowest number that one of the user's own cases can have. easim's own cases have lower numbers.
   static let firstOwn = 100_000
-  /// The numbers that users may give to their own cases in a file.
+  /// The numbers that users can give to their own cases in a file.
   static let ownIDs = 0...99_999
 
   package var isOwn: Bool { number >= Self.firstOwn }
 
-  /// The case's label in text output, such as "902", or "own-902" for one of the user's own cases.
+  /// The case's label in text output, such as "902", or "own-902" if it is one of the user's own cases.
   package var label: String { isOwn ? name : String(number) }
 
-  /// The case's title in text output, such as "902 replug-in-detection"; the user's own cases have only a label, such
+  /// The case's title in text output, such as "902 replug-in-detection". The user's own cases have only a label, such
   /// as "own-902".
   package var title: String { isOwn ? name : "\(number) \(name)" }
 
@@ -63,7 +64,7 @@ package struct CheckCase: Sendable, Equatable {
   package var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// A group of cases. The raw value 1, for example, stands for the cases numbered 100 to 199.
+/// A group of cases. For example, the raw value 1 stands for the cases numbered 100 to 199.
 package enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization
@@ -75,7 +76,7 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// The user's own cases.
+  /// Cases that the user has written.
   case own
 
   /// The group's heading.
@@ -96,21 +97,21 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// The kind of source that states a rule. Because Apple's specification is not public, the rules come from open
-/// implementations, captures and notes.
+/// What kind of source states a rule. Apple's specification is not public, so the rules come from open implementations,
+/// captures and notes.
 package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed
-  /// Captured packets with verified checksums demonstrate the rule.
+  /// The rule can be seen in captured packets with verified checksums.
   case captured
-  /// A single source states the rule.
+  /// Only one source states the rule.
   case seenOnce
-  /// No source states the rule, but several statements imply it.
+  /// No source states the rule, but it follows from several statements.
   case inferred
-  /// A user states the rule, in a file of test cases.
+  /// The user states the rule in a file of test cases.
   case own
 
-  /// One of "agreed", "captured", "seen once" and "inferred".
+  /// The word for this kind of source: "agreed", "captured", "seen once" or "inferred".
   package var description: String {
     switch self {
     case .agreed: "agreed"

@@ -4,7 +4,7 @@ package struct CheckResult: Sendable, Equatable {
   package let rule: CheckCase
   package let outcome: CheckOutcome
   package let time: Duration
-  /// Whether the check fails if the rule is broken, regardless of the rule's severity.
+  /// Whether the check fails if the rule is broken, no matter how severe that is.
   package var isStrict = false
 
   package var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
@@ -26,7 +26,7 @@ package struct CheckResult: Sendable, Equatable {
     case failed
     /// The rule is broken, but the check still passes.
     case warning
-    /// The rule is broken, but the effect is minor.
+    /// The rule is broken, but with little effect.
     case note
     case skipped
   }
@@ -43,7 +43,7 @@ package enum CheckOutcome: Equatable, Sendable {
 /// The reason why a rule counts as broken, and the packets that prove it.
 package struct CheckFailure: Error, Equatable, Sendable {
   package var text: String
-  /// The packets in the order of transmission.
+  /// The packets, in the order they were sent.
   package var proof: [CheckProof]
 
   package init(_ text: String, _ proof: [CheckProof] = []) {
@@ -53,16 +53,16 @@ package struct CheckFailure: Error, Equatable, Sendable {
 
 /// A packet, or other bytes on the wire, that proves a failure.
 package struct CheckProof: Equatable, Sendable {
-  /// The time since the cable was plugged in.
+  /// How long ago the cable was plugged in when the packet was sent.
   package var time: Duration
   package var direction: WireDirection
-  /// The bytes of the packet on the wire, up to the first 256.
+  /// The packet's bytes on the wire, up to the first 256.
   package var bytes: [UInt8]
-  /// The packet's full length in bytes.
+  /// The length of the whole packet in bytes.
   package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
   package var text: String
-  /// The ranges of the offending bytes.
+  /// Where the offending bytes are.
   package var marks: [Range<Int>]
 }
 
@@ -74,7 +74,7 @@ struct CheckSkip: Error {
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
 }
 
-/// Thrown when the program that runs the check stops it.
+/// Thrown when the check is stopped by the program that runs it.
 package struct CheckStopped: Error {
   init() {}
 }

@@ -2,10 +2,10 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Thrown if the accessory did not take a step, so that later steps cannot be judged.
+/// Thrown if the accessory did not take a step, which means that later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
-  /// The number of the case that judges this step.
+  /// The number of the case by which this step is judged.
   let judgedBy: Int
 }
 
@@ -25,7 +25,7 @@ enum CheckStep: Int, Comparable, CaseIterable {
 }
 
 extension CheckDevice {
-  /// Waits for the first message whose number is in `ids`, ignoring the first `mark` messages.
+  /// Waits for the first message whose number is in `ids`. The first `mark` messages are ignored.
   func awaitMessage(_ ids: [MessageID], after mark: Int, within limit: Duration) throws -> Received? {
     func find() -> Received? {
       messages.count > mark ? messages[mark...].first { ids.contains($0.message.id) } : nil
@@ -69,7 +69,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// Returns the first parameter of AA01 or AA03, or no bytes if that parameter is missing.
+  /// Returns the first parameter of AA01 or AA03, or no bytes if the parameter is missing.
   private func blob(_ message: ControlMessage) -> [UInt8] {
     (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
   }
@@ -79,13 +79,13 @@ extension CheckDevice {
   }
 
   /// Returns a challenge for the certificate. If the certificate is unreadable, its length selects the coprocessor
-  /// generation and thus the length of the challenge, as in other device emulators.
+  /// generation, and thereby the length of the challenge. Other device emulators do the same.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
   }
 
-  /// Authenticates the accessory, and reports success even if the signature is invalid.
+  /// Authenticates the accessory. Reports success even if the signature is invalid.
   func authenticate(_ verifier: any DeviceAuthenticator, within limit: Duration) throws -> Authentication {
     let certificate = try certificate(within: limit)
     let challenge = challenge(for: certificate.bytes, verifier)
@@ -96,7 +96,7 @@ extension CheckDevice {
       response: response.bytes, responseMessage: response.at)
   }
 
-  /// Requests the identification and accepts it unchecked, because other cases judge its contents.
+  /// Requests the identification and accepts it without checking it, because its contents are judged by other cases.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
     let mark = messages.count
     try send(ControlMessage(.startIdentification))
@@ -129,7 +129,7 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session, and returns the status that the accessory reports for it within `limit`.
+  /// Opens a session. Returns the status that the accessory reports for the session within `limit`.
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
@@ -157,8 +157,7 @@ extension CheckDevice {
 }
 
 extension CheckDevice.Received {
-  /// The status of session `id` if this message is EA03 for that session, otherwise nil; empty if EA03 contains no
-  /// status.
+  /// If this message is EA03 for session `id`, the status in it, which is empty if EA03 contains none. Otherwise nil.
   func status(of id: UInt16) -> [UInt8]? {
     guard message.id == .externalAccessorySessionStatus, let parameters = try? ParameterReader.read(message.body),
       parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]

@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// The Apple device's side of one attachment, controlled by a case.
+/// The Apple device's side of an attachment. A case controls what the device does.
 ///
-/// By default the device behaves like an Apple device: it answers detection, copies the accessory's values into its
-/// SYN+ACK, acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can
-/// change this behavior with ``Manner`` or send arbitrary packets. Unlike `DevicePeer`, this device never gives up,
-/// whatever the accessory does, and it records everything.
+/// By default, it behaves like an Apple device: it answers detection, copies the accessory's values into its SYN+ACK,
+/// acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can use ``Manner``
+/// to change this behavior, and can send any packets. Unlike `DevicePeer`, this device never gives up, no matter what
+/// the accessory does, and it records everything.
 final class CheckDevice {
   struct Manner {
-    /// The limits in the device's SYN+ACK: how many packets may be outstanding, and how long a packet may be.
+    /// The limits in the device's SYN+ACK: how many packets can be outstanding, and how long a packet can be.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
     var initialSequence: UInt8 = 0x1D
@@ -19,10 +19,10 @@ final class CheckDevice {
     var acknowledges = true
     /// Whether the device retransmits packets that the accessory does not acknowledge in time.
     var repeats = true
-    /// Modifies the SYN+ACK, which starts as a copy of the accessory's values.
+    /// Modifies the SYN+ACK. It contains the accessory's values at first.
     var alters: (inout LinkParameters) -> Void = { _ in }
     var detectionAnswer: [UInt8] = PacketWriter.detection
-    /// Returns true for packets of the accessory that the device treats as lost.
+    /// Returns true for packets from the accessory that the device treats as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
   }
 
@@ -44,7 +44,7 @@ final class CheckDevice {
   let pump: CheckPump
   var manner: Manner
   private(set) var phase = Phase.waiting
-  /// The parameters in the accessory's SYN, and the index of its packet.
+  /// The parameters in the accessory's SYN, and the index of the SYN's packet.
   private(set) var offer: LinkParameters?
   private(set) var offerPacket: Int?
   private(set) var offerError: LinkParametersError?
@@ -52,12 +52,12 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// Violations of the framing of control messages, each with the index of its packet.
+  /// Violations of the framing of control messages. Each has the index of its packet.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
   /// The indices of packets whose payload is for an undeclared link session, or is too short to contain an EA session
-  /// id.
+  /// ID.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]
@@ -82,7 +82,8 @@ final class CheckDevice {
   var acknowledgementTimeout: Duration { .milliseconds(Int64(answer.cumulativeAcknowledgementTimeout)) }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` holds, the accessory disconnects or `limit` passes. Returns whether the condition holds.
+  /// Waits until `condition` is true, the accessory disconnects, or `limit` passes. Returns whether `condition` is
+  /// true.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()
@@ -165,7 +166,7 @@ final class CheckDevice {
 
   private var synchronizedSequence: UInt8?
 
-  /// Sends the SYN+ACK. A second SYN+ACK simulates that the accessory's acknowledgement was lost.
+  /// Sends the SYN+ACK. Sending it a second time simulates the loss of the accessory's acknowledgement.
   func sendAnswer(remark: String = "") { line.send(answerHeader, payload: answer.encoded, remark: remark) }
 
   private var isSendingSlowly = false
@@ -238,20 +239,20 @@ final class CheckDevice {
 
   enum Delivery: Equatable {
     case whole
-    /// The packet is lost; the device retransmits it after a timeout or in ``repeatAll()``.
+    /// The packet is lost. The device retransmits it after a timeout or when ``repeatAll()`` is called.
     case lost
     case twice
     case corruptPayload
     case corruptHeader
-    /// The packet is split at these offsets and written in several pieces.
+    /// The packet is split at these offsets and written piece by piece.
     case cut([Int])
-    /// The packet is held back until ``releaseGlued(order:)`` sends it.
+    /// The packet is held back until ``releaseGlued(order:)`` is called.
     case held
   }
 
   private var held: [(bytes: [UInt8], kind: WirePacket.Kind)] = []
 
-  /// Sends a payload as the next packet, after waiting while the accessory's window is full.
+  /// Sends a payload as the next packet. If the accessory's window is full, waits first.
   @discardableResult
   func send(
     _ payload: [UInt8], session: UInt8, _ delivery: Delivery = .whole, patience: Duration = .seconds(30)
@@ -298,7 +299,8 @@ final class CheckDevice {
     }
   }
 
-  /// Sends all held packets in one write, in the given order or in the order in which they were held.
+  /// Sends all held packets in a single write. They are sent in the given order, or by default in the order in which
+  /// they were held back.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []
@@ -316,7 +318,7 @@ final class CheckDevice {
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as an Apple device does when it gives up on a link.
+  /// Resets the link, as an Apple device does when it gives up on the link.
   func reset() {
     line.send(PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder))
     forgetLink()
@@ -353,7 +355,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(header), remark: Self.sentAgain)
   }
 
-  /// Marks packets that the device retransmitted because the accessory did not acknowledge them.
+  /// Marks packets that the device retransmitted because the accessory had not acknowledged them.
   static let sentAgain = "sent again"
 
   private func armTimer() {

@@ -2,11 +2,11 @@ import AccessoryCore
 import IAP2
 import LinuxIO
 
-/// The device's end of one cable, which records all traffic.
+/// The device's end of one cable. It records all traffic.
 ///
-/// The line passes each received packet to ``CheckDevice``, which decides what to send.
+/// It passes each packet that it receives to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
-  /// An accessory that sends more pieces than this on one attachment counts as flooding the device.
+  /// If an accessory sends more pieces than this on one attachment, it counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -18,7 +18,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// The way in which the accessory ended the connection, or nil if it did not.
+  /// How the accessory ended the connection, or nil if it did not.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
@@ -53,7 +53,7 @@ final class CheckLine: ChannelHandler {
     send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: remark)
   }
 
-  /// Records bytes without sending them; ``push(_:)`` sends them in pieces.
+  /// Records bytes without sending them. ``push(_:)`` then sends them in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)
@@ -138,7 +138,7 @@ final class CheckLine: ChannelHandler {
   }
 }
 
-/// Runs the event loop while a script waits, so that a script can be written as sequential code.
+/// Runs the event loop while a script waits, so that scripts can be written as sequential code.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))
@@ -162,7 +162,7 @@ package struct CheckPump {
     }
   }
 
-  /// Waits until `condition` holds or `limit` passes. Returns whether the condition holds.
+  /// Waits until `condition` is true or `limit` passes. Returns whether `condition` is true.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }

@@ -2,20 +2,20 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A few steps, generated from a seed, that no Apple device would take and that follow a normal start.
+/// A few steps that no Apple device would take, generated from a seed. They follow a normal start.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])
     /// A packet with valid checksums.
     case packet(control: UInt8, sequence: Int, acknowledgement: Int, session: UInt8, payload: [UInt8])
     case message(id: UInt16, body: [UInt8])
-    /// External Accessory session data, in a packet with the next sequence number.
+    /// External Accessory session data, sent in a packet with the next sequence number.
     case data(session: UInt16, bytes: [UInt8])
-    /// A file transfer packet with the next sequence number, if the link has a file transfer session.
+    /// A file transfer packet with the next sequence number. Used if the link has a file transfer session.
     case file([UInt8])
     /// The same bytes, sent `times` times.
     case flood([UInt8], times: Int)
-    /// Silence for the given number of milliseconds.
+    /// Silence for this many milliseconds.
     case silence(Int)
   }
 
@@ -45,7 +45,7 @@ extension Attack.Step {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
-      // A header for a payload that never arrives.
+      // A header whose payload never arrives.
       var header: [UInt8] = [
         0xFF, 0x5A, byte(), byte(), [0x40, 0x80, 0xC0, byte()].randomElement(using: &random) ?? 0,
       ]
@@ -75,7 +75,7 @@ extension Attack.Step {
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
     case 8:
       let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
-      // A small choice of numbers and sizes makes it likely that several packets refer to the same file.
+      // Because there are few numbers and sizes to choose from, several packets are likely to refer to the same file.
       let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
       self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))

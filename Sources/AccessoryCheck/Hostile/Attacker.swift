@@ -3,9 +3,9 @@ import AccessoryFormats
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory with invalid values, floods and garbage, all generated from a seed. After each attack the
-  /// device unplugs the cable, and the accessory must become ready on a new cable. An attack that the accessory does
-  /// not survive is reduced to the fewest steps that still cause the failure.
+  /// Attacks the accessory with invalid values, floods and garbage. All attacks are generated from a seed. After each
+  /// attack, the device unplugs the cable, and the accessory must become ready on a new cable. If the accessory does
+  /// not survive an attack, the attack is reduced to the fewest steps that still cause the failure.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; the seed increases by one for each attack.
@@ -15,7 +15,7 @@ extension Checker {
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
-    // An accessory that does not become ready even without an attack cannot be tested.
+    // If an accessory does not become ready even without an attack, it cannot be tested.
     guard try survives(nil) == nil else { return report }
     do {
       for number in 0..<attacks where report.failures.count < most {
@@ -28,7 +28,7 @@ extension Checker {
             .init(
               seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
               bytes: lastAttackBytes))
-          // Ends the run if the accessory does not come back, because only a user can restart the accessory.
+          // If the accessory does not come back, the run ends, because only the user can restart the accessory.
           if try survives(nil) != nil { break }
         }
         onEvent(report.attacks, attacks)
@@ -38,7 +38,7 @@ extension Checker {
     return report
   }
 
-  /// Returns the shortest variant found that the accessory does not survive, after a limited number of tries.
+  /// Returns the shortest variant that the accessory does not survive. The number of tries is limited.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0
@@ -67,12 +67,12 @@ extension Checker {
         }
       }
     }
-    // Repeats the attack to record its bytes.
+    // Repeats the attack in order to record its bytes.
     _ = try survives(best)
     return best
   }
 
-  /// Makes an attack, and returns the reason why the accessory does not become ready afterwards, or nil if it does.
+  /// Makes an attack. Returns the reason why the accessory does not become ready afterwards, or nil if it does.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -128,16 +128,16 @@ extension Checker {
   }
 }
 
-/// The result of a hostile run.
+/// The results of a run with attacks.
 package struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   package struct Failure: Sendable, Equatable {
-    /// The attack's seed; `--seed` and `--hostile-cases 1` repeat the attack.
+    /// The attack's seed. `--seed` and `--hostile-cases 1` repeat the attack.
     package var seed: UInt64
     package var text: String
-    /// The steps of the attack, reduced to the fewest found that still cause the failure.
+    /// The attack's steps, reduced to the fewest that were found to still cause the failure.
     package var steps: [String]
-    /// The bytes that the device sent during the shortest attack, without those of the normal start.
+    /// The bytes that the device sent during the shortest attack, not including those of the normal start.
     package var bytes: [UInt8]
   }
 

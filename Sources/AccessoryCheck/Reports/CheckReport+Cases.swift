@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The test cases in a generic report. A case whose broken rule does not fail the check counts as passed, but its
-  /// findings are listed.
+  /// The test cases as they appear in a generic report. If a rule is broken but the check does not fail because of it,
+  /// the test case counts as passed, and its findings are still listed.
   package var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -51,7 +51,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares the report with that of an earlier run, whose failures are then ignored in the outcome.
+  /// Compares the report with the report of an earlier run. Failures of the earlier run no longer affect the outcome.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
@@ -97,12 +97,12 @@ extension CheckReport {
 }
 
 extension CheckProof {
-  /// The proof on one line: time, sender, description and bytes, with brackets around the offending bytes.
+  /// The proof as a single line: time, sender, description, and bytes, with brackets around the offending bytes.
   package var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex, with brackets around the offending ones.
+  /// The bytes in hex, with brackets around the offending bytes.
   package var markedBytes: String { marked("[", "]") }
 
   fileprivate var markedHTML: String { marked("<mark>", "</mark>") }

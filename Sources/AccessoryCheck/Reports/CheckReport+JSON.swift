@@ -4,7 +4,7 @@ import IAP2
 
 extension CheckReport: Report {
   package static let kind = "check report"
-  /// The limits for report files, which are generous because each failure includes its packets.
+  /// The limits for report files. They are generous, because each failure includes its packets.
   package static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   package static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFields
@@ -42,7 +42,7 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
-    // The accessory is also plugged in once for each attack.
+    // The accessory is also plugged in once per attack.
     let judged = report.counts.passed + report.counts.failed
     if judged > 0, report.attachments == 0 {
       object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")
@@ -88,15 +88,15 @@ extension CheckReport.Accessory {
 }
 
 extension CheckResult {
-  /// The result as one JSON object, used as a line of `--json` and as an entry in a report.
+  /// The result as a single JSON object. It is used as a line of `--json` and as an entry in a report.
   package var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
-/// A result in a report: the outcome, and a description of the case for readers.
+/// A result in a report. It consists of the outcome, and a description of the case for readers.
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""
-  /// A description of the case; easim reads it back only for the user's own cases.
+  /// A description of the case. easim reads it back only if it is one of the user's own cases.
   var sentence = ""
   var sources: [String] = []
   var severity = ""
@@ -145,7 +145,7 @@ private struct CheckEntry: Equatable {
     }
   }
 
-  /// The result, or nil if this version of easim does not know the case.
+  /// The result, or nil if the case is unknown to this version of easim.
   var result: CheckResult? {
     guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) ?? ownCase else {
       return nil
@@ -159,7 +159,7 @@ private struct CheckEntry: Equatable {
     return CheckResult(rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
-  /// One of the user's own cases, which can be read back without the file that defines it.
+  /// One of the user's own cases. It can be read back without the file in which it is defined.
   private var ownCase: CheckCase? {
     guard CheckCase.ownIDs.contains(number - CheckCase.firstOwn), name == "own-\(number - CheckCase.firstOwn)",
       let severity = CheckCase.Severity(rawValue: severity)
@@ -206,7 +206,7 @@ extension HostileReport.Failure {
 // MARK: - Values
 
 extension Format<Duration> {
-  /// A duration in seconds, exact to the nanosecond.
+  /// A duration in seconds, with nanosecond precision.
   fileprivate static let figure = Format(.number(0...1e9)) { value, place in
     guard case .number(let number) = value.content, 0...1e9 ~= number.value else {
       return place.expected("a number of seconds", value)
@@ -229,7 +229,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// A byte range, stored as the position of its first byte and the position after its last byte.
+  /// A range of bytes, stored as the position of the first byte and the position after the last byte.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

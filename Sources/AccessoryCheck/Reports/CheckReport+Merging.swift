@@ -2,10 +2,10 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The verdict: passed if every case was tried, at least one was judged, and none failed.
+  /// The verdict. It is "passed" if every case was tried, at least one was judged, and none failed.
   package var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict, ignoring failures that an earlier run also had.
+  /// The verdict without the failures that also occurred in an earlier run.
   package var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -21,14 +21,14 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// The reason why the run judged no case.
+  /// The reason why no case was judged in the run.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// The reason why a shard is incomplete: the run was stopped, or the accessory did not come back.
+  /// The reason why a shard is incomplete: either the run was stopped, or the accessory did not come back.
   package var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text
@@ -41,7 +41,8 @@ extension CheckReport {
     }
   }
 
-  /// Adds another shard of the same run, possibly of another unit of the same model and firmware.
+  /// Merges the report of another shard of the same run. The shard may have used another unit of the same model with
+  /// the same firmware.
   package mutating func add(_ other: CheckReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if planned != other.planned { throw .otherRun("other cases") }
@@ -71,7 +72,7 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The total number of attachments and attacks, or nil if the sum overflows.
+  /// The number of attachments plus the number of attacks, or nil if the sum overflows.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -79,7 +80,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// Replaces an address, name or serial number that differs between shards.
+  /// Replaces an address, name or serial number that is not the same in all shards.
   fileprivate static let several = "several"
 }
 
@@ -100,20 +101,20 @@ extension HostileReport {
   }
 }
 
-/// The changes since an earlier run.
+/// What has changed since an earlier run.
 package struct CheckComparison: Sendable, Equatable {
-  /// The numbers of cases that fail now and did not fail before.
+  /// The numbers of cases that fail now but did not fail before.
   package var broken: [Int] = []
-  /// The numbers of cases that failed before and pass now.
+  /// The numbers of cases that failed before but pass now.
   package var repaired: [Int] = []
-  /// The numbers of cases that failed before and cannot be judged now.
+  /// The numbers of cases that failed before but cannot be judged now.
   package var unjudged: [Int] = []
   /// The numbers of cases that fail in both runs.
   package var known: [Int] = []
 
-  /// The firmware version in the earlier run, if different.
+  /// The firmware version in the earlier run, or nil if it was the same.
   package var firmware: String?
-  /// The titles of the cases by number, for text output.
+  /// The cases' titles by number, for text output.
   private var titles: [Int: String] = [:]
 
   package init(_ report: CheckReport, since earlier: CheckReport) {

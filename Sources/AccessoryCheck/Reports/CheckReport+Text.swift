@@ -17,7 +17,8 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result as text: one line, followed by advice and the packets that prove the failure, if any.
+  /// The result as text. A line with the outcome is followed by advice and by the packets that prove the failure, if
+  /// any.
   package var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.label)  \(rule.sentence)"
@@ -31,7 +32,7 @@ extension CheckResult {
     }
   }
 
-  /// The outcome, padded to the same width for every outcome.
+  /// The outcome, padded so that all outcomes have the same width.
   private var label: String {
     switch word {
     case .warning: "warning  "
@@ -46,7 +47,7 @@ extension CheckResult {
 extension CheckReport {
   package var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
-  /// The summary after the list of results: what was checked, and the counts.
+  /// The summary that follows the list of results: what was checked, and the counts.
   package var endOfList: String {
     var lines: [String] = []
     if let accessory {
@@ -80,7 +81,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text on one line and without control characters, because the accessory chose the text.
+  /// This text as a single line without control characters. The accessory chose the text, so it cannot be trusted.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {
@@ -94,7 +95,7 @@ extension String {
 
 /// Generates the tables of cases in docs/check.md.
 package enum CheckPage {
-  /// A table for each group of cases, with each case's number, name, rule, sources and severity.
+  /// One table for each group of cases. It shows each case's number, name, rule, sources and severity.
   package static var tables: String {
     CheckGroup.allCases.filter { $0 != .own }.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in

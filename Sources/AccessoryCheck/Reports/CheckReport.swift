@@ -17,33 +17,33 @@ package struct CheckReport: Sendable, Equatable {
     case gone(String)
   }
 
-  /// The program and its version; empty if unknown.
+  /// The name and version of the program. Empty if unknown.
   package var program = ""
-  /// The numbers of the cases that the whole run was meant to include.
+  /// The numbers of all cases that the whole run should include.
   package var planned: [Int] = []
   package var shards = ShardSet.whole
-  /// The address of the accessory.
+  /// The accessory's address.
   package var place: String
   /// The accessory's identification, or nil if it never identified itself.
   package var accessory: Accessory?
-  /// The results in the order in which the cases ran.
+  /// The results, in the order in which the cases ran.
   package var results: [CheckResult] = []
   package var time = Duration.zero
-  /// The number of times the accessory was plugged in.
+  /// How many times the accessory was plugged in.
   package var attachments = 0
-  /// The results of attacks, if the user requested them.
+  /// The results of attacks, or nil if the user did not request any.
   package var hostile: HostileReport?
-  /// The step that the device took first, authentication or identification; nil if unknown.
+  /// The step that the device took first, which is authentication or identification. Nil if unknown.
   package var order: DevicePeer.Settings.Order?
   package var ending = Ending.complete
-  /// Whether the run passes even if no case was judged.
+  /// Whether the run passes even if no case is judged.
   package var allowsEmpty = false
-  /// The changes since an earlier run, which easim does not read back from report files.
+  /// What has changed since an earlier run. easim does not read it back from report files.
   package var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
 
-  /// All broken rules of any severity, each with its failure.
+  /// All rules that were broken, whatever their severity, each with its failure.
   package var failures: [(rule: CheckCase, failure: CheckFailure)] {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
@@ -53,7 +53,7 @@ package struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether nothing was judged: all cases were skipped or none were run, and no attack was made.
+  /// Whether nothing was judged. If so, all cases were skipped or none were run, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

@@ -3,18 +3,18 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// A place where the accessory under test can be plugged in again and again.
+/// A connection point where the accessory under test can be plugged in repeatedly.
 package protocol AccessoryPlug: AnyObject {
-  /// The name of the place, for messages.
+  /// The name of the connection point, such as its address, for use in messages.
   var place: String { get }
 
-  /// Connects to the accessory. The caller must start the channel of the returned cable.
+  /// Connects to the accessory. The caller must start the returned cable's channel.
   ///
   /// - Throws: ``AccessoryAbsent`` if no accessory can be connected within `limit`.
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
 }
 
-/// The error thrown if no accessory can be connected.
+/// Thrown if no accessory can be connected.
 package struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
   package let reason: TransportError?
   package let description: String
@@ -34,10 +34,10 @@ package final class AddressPlug: AccessoryPlug {
   private let wrap: (Cable) -> Cable
   private var found: [String: FoundAccessory] = [:]
   private var isStarted = false
-  /// The identity of the first accessory found; the plug accepts no other.
+  /// The identity of the accessory that was found first. No other accessory is accepted.
   private var taken: String?
 
-  /// Creates a plug without connecting.
+  /// Creates a plug that is not connected yet.
   ///
   /// - Parameters:
   ///   - fits: returns true for the accessory to connect to.
@@ -53,7 +53,7 @@ package final class AddressPlug: AccessoryPlug {
 
   deinit { finder.stop() }
 
-  /// Connects to the accessory, retrying until `limit` has passed.
+  /// Connects to the accessory. Retries until `limit` has passed.
   package func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true

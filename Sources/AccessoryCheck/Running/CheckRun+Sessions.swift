@@ -26,7 +26,7 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// Returns the protocol named `name`, or the protocol chosen for sessions if `name` is nil.
+  /// Returns the protocol named `name`. If `name` is nil, returns the protocol that was chosen for sessions.
   func linkProtocol(_ name: String? = nil) throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()
@@ -71,7 +71,7 @@ extension CheckRun {
     }
   }
 
-  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, tries once more.
+  /// Sends a few bytes and checks whether they are returned. If the accessory refuses the session, tries once more.
   func echoTrial() throws -> EchoTrial {
     if let knownEcho { return knownEcho }
     let sent = Array("easim: does it echo?".utf8)
@@ -94,7 +94,7 @@ extension CheckRun {
     return trial
   }
 
-  /// Sends bytes in packets of up to `size` bytes, and waits until the accessory has sent them back.
+  /// Sends bytes in packets of up to `size` bytes. Waits until the accessory has sent all the bytes back.
   func exchange(
     _ bytes: [UInt8], on session: OpenedSession, size: Int, deliver: (Int) -> CheckDevice.Delivery = { _ in .whole }
   ) throws {
@@ -123,14 +123,14 @@ extension CheckRun {
     throw CheckFailure(what + end, device.proof(from: mark))
   }
 
-  /// Returns the maximum number of session bytes in one packet to the accessory.
+  /// Returns how many session bytes fit in one packet to the accessory.
   func largestPiece(_ device: CheckDevice) -> Int {
     max(1, Int(device.offer?.maximumPacketLength ?? 24) - PacketHeader.overhead - 2)
   }
 }
 
 extension CheckDevice {
-  /// Returns these packets as proof, or only the first and last of them if there are many.
+  /// Returns these packets as proof. If there are many, returns only the first and last of them.
   func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
     let range = range.clamped(to: record.indices)
     guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }

@@ -2,11 +2,11 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides scripts of cases with attachments that have reached a given step, and with what earlier attachments showed
+/// Provides cases' scripts with attachments that have reached a given step, and with what earlier attachments revealed
 /// about the accessory.
 final class CheckRun {
-  /// The maximum number of attachments that the accessory may end before the survey stops waiting for one that lasts. A
-  /// flickering accessory may disconnect many times.
+  /// How many attachments the accessory may end before the survey stops waiting for one that lasts. An accessory that
+  /// flickers may disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -16,24 +16,25 @@ final class CheckRun {
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
   var gone: AccessoryAbsent?
-  /// The last case that finished.
+  /// The last case that has finished.
   var lastCase: CheckCase?
-  /// The failure recorded when the accessory first failed to come back.
+  /// The failure that was recorded when the accessory did not come back for the first time.
   private(set) var absence: CheckFailure?
   /// The step that the device takes first: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory failed when the device began with authentication, if the device then tried identification first.
+  /// How the accessory failed when the device began with authentication, if the device then began with identification
+  /// instead.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device answered nothing; nil until a case needs it.
+  /// The attachment on which the device answered nothing, or nil until a case needs it.
   var knownUnanswered: CheckDevice?
-  /// The attachment whose certificate was not acknowledged, and the copies of its first packet; nil until a case needs
-  /// them.
+  /// The attachment on which the certificate was not acknowledged, and the copies of the certificate's first packet.
+  /// Nil until a case needs them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
-  /// The attachment on which the device answered only the detection sequence; nil until a case needs it.
+  /// The attachment on which the device answered only the detection sequence, or nil until a case needs it.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
@@ -41,7 +42,7 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// Records that the accessory did not come back after it was unplugged, with the last packets before that as proof.
+  /// Records that the accessory did not come back after it was unplugged. The last packets before that are the proof.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -54,8 +55,8 @@ final class CheckRun {
 
   // MARK: Attachments
 
-  /// Plugs in the accessory. If the connection ends before any byte arrives, the accessory may be busy with the
-  /// previous attachment, so the function retries after pauses of increasing length.
+  /// Plugs in the accessory. If the connection ends before any bytes arrive, the accessory may still be busy with the
+  /// previous attachment, so this method retries after pauses of increasing length.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
@@ -93,25 +94,25 @@ final class CheckRun {
     return try orSkip { try reach(step, manner) }
   }
 
-  /// Returns an attachment that has reached `step`, or throws a ``Shortfall`` for the caller to judge.
+  /// Returns an attachment that has reached `step`. Throws a ``Shortfall`` otherwise, which the caller judges.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
   }
 
-  /// The current attachment, or the last one if none is current.
+  /// The current attachment, or the last one if there is none at the moment.
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {
     CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
-  /// Runs `body`, and skips the case if the accessory does not take a step that `body` requires.
+  /// Runs `body`. Skips the case if the accessory does not take a step that `body` needs.
   func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches the accessory and takes the steps up to `step`, in the order in which an Apple device takes them.
+  /// Attaches the accessory. Then takes all steps up to `step`, in the order in which an Apple device would take them.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -119,8 +120,8 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which authentication is the next step, after identification if the accessory requires
-  /// that order.
+  /// Returns an attachment on which authentication is the next step. If the accessory must be identified first, this
+  /// has already happened.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
@@ -132,7 +133,7 @@ final class CheckRun {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
 
-  /// Skips the case if the accessory requires identification before authentication.
+  /// Skips the case if the accessory must be identified before it is authenticated.
   func needAuthenticationFirst() throws {
     if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
   }
@@ -148,8 +149,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while the accessory connects and disconnects repeatedly, so that the next attachment is one that lasts. An
-  /// accessory that flickers only when first plugged in stays connected from then on.
+  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. If an accessory
+  /// flickers only the first time that it is plugged in, there is nothing to wait for from then on.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -164,10 +165,10 @@ final class CheckRun {
 
   private var flickersEachTime = true
 
-  // MARK: Knowledge about the accessory
+  // MARK: What is known about the accessory
 
-  /// Returns the first complete attachment, on which the device behaves exactly like an Apple device. Many cases judge
-  /// the record of this attachment.
+  /// Returns the first complete attachment. On this attachment, the device behaves exactly like an Apple device. Many
+  /// cases judge the record of this attachment.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -198,7 +199,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // A disconnect during a session is not part of a flicker.
+      // A disconnect during a session is not part of the flickering.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -207,11 +208,11 @@ final class CheckRun {
     }
   }
 
-  /// Begins with identification if the accessory does not answer AA00, and goes back to authentication if
-  /// identification fails as well. Returns true if the order changed.
+  /// Switches to identification as the first step if the accessory does not answer AA00. Switches back to
+  /// authentication if identification fails as well. Returns true if the order has changed.
   ///
-  /// - Parameter isAgain: whether the accessory also ended the previous attachment after the link was up. An accessory
-  ///   that connects twice does so only once.
+  /// - Parameter isAgain: whether the accessory also ended the previous attachment after a link had been established.
+  ///   An accessory that connects twice does this only once.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }
@@ -225,11 +226,11 @@ final class CheckRun {
     return true
   }
 
-  /// Exchanges a few bytes in a session, so that the record contains every kind of packet, and then waits.
+  /// Exchanges a few bytes in a session, so that the record contains packets of every kind, and then waits.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // An accessory that flickers soon ends an attachment without protocols.
+    // An accessory that flickers soon ends an attachment on which it offered no protocols.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true

@@ -3,45 +3,45 @@ import AccessoryProfiles
 import Certificates
 
 package struct CheckSettings {
-  /// The time that the accessory has to complete each step.
+  /// How long the accessory may take to complete each step.
   package var stepLimit = Duration.seconds(20)
-  /// The pause between two attachments.
+  /// How long to pause between two attachments.
   package var pace = Duration.milliseconds(200)
-  /// The time to wait when checking that nothing arrives.
+  /// How long to wait when checking that nothing arrives.
   package var quiet = Duration.milliseconds(500)
-  /// The protocol for sessions, or nil for the first protocol that uses the link.
+  /// The protocol to use for sessions, or nil to use the first protocol that uses the link.
   package var protocolName: String?
-  /// Whether the accessory echoes what it receives in sessions.
+  /// Whether the accessory sends back what it receives in sessions.
   package var echo = Echo.tried
   /// Whether to run cases in which the device does something that no Apple device does.
   package var isHostile = false
-  /// Whether warnings and notes fail the check, too.
+  /// Whether warnings and notes also make the check fail.
   package var isStrict = false
-  /// Whether to omit cases about parts that the accessory does not declare, instead of listing them as skipped.
+  /// Whether to omit cases about parts that the accessory does not declare, rather than listing them as skipped.
   package var leavesOutUndeclared = false
-  /// The step that the device takes first. With ``HostOrder/auto``, the device begins with identification if the
-  /// accessory does not answer AA00.
+  /// The step that the device takes first. With ``HostOrder/auto``, this changes to identification if the accessory
+  /// does not answer AA00.
   package var order = HostOrder.auto
   package var verifier: any DeviceAuthenticator
 
-  /// Whether an accessory echoes what it receives.
+  /// Whether an accessory sends back what it receives.
   package enum Echo: String, Sendable, CaseIterable {
-    /// A test decides whether the accessory echoes; if it does not, cases that need an echo are skipped.
+    /// A test finds out whether the accessory is an echo. If it is not, cases that need an echo are skipped.
     case tried = "try"
-    /// The accessory should echo; cases fail if it does not.
+    /// The accessory should be an echo. Cases fail if it is not.
     case yes
-    /// The accessory does not echo; cases that need an echo are skipped.
+    /// The accessory is not an echo. Cases that need an echo are skipped.
     case no
   }
 
   package init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// The cases to run, selected by numbers, ranges and names.
+/// The cases to run. They are selected by numbers, ranges and names.
 package struct CheckSelection: Sendable, Equatable {
   package let cases: [CheckCase]
 
-  /// The selection of all of easim's cases.
+  /// A selection that contains all of easim's own cases.
   package static let all = CheckSelection(cases: CheckCase.all)
 
   private init(cases: [CheckCase]) { self.cases = cases }
@@ -79,7 +79,7 @@ package struct CheckSelection: Sendable, Equatable {
     return found
   }
 
-  /// The error for a part of a selection that matches no case.
+  /// The error for a part of a selection that matches no cases.
   package struct Mistake: Error, Equatable, CustomStringConvertible {
     package let description: String
 

@@ -8,12 +8,12 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 package final class Checker {
-  /// The number of consecutive failed attachments after which the accessory counts as gone.
+  /// When this many attachments in a row have failed, the accessory counts as gone.
   private static let mostAbsences = 3
 
   let run: CheckRun
   var lastAttackBytes: [UInt8] = []
-  /// The cases about undeclared parts of the accessory, if the settings omit such cases.
+  /// The cases about parts that the accessory does not declare, if the settings omit such cases.
   package private(set) var leftOut: [CheckCase] = []
   private let plug: any AccessoryPlug
   private let pump: CheckPump
@@ -47,7 +47,7 @@ package final class Checker {
         if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // Later cases are still judged if they need no new attachment.
+          // Later cases are still judged unless they need a new attachment.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// The user's own cases, which are functions in a Python file. A Python process runs these cases with the easim
-/// package.
+/// The user's own cases, which are functions in a Python file. A Python process that uses the easim package runs these
+/// cases.
 ///
 /// The process first prints a line that lists the cases. To run a case, easim opens a session and sends `{"run": 902,
-/// …}`. The process then sends requests, which easim answers, until the process reports the outcome:
+/// …}`. The process then sends requests, and easim answers them, until the process reports the outcome:
 ///
 /// ```
 ///   {"send": "0102"}        ──▶   {}
@@ -14,7 +14,7 @@ import LinuxIO
 ///   {"outcome": "failed", "text": "…"}
 /// ```
 package final class OwnCases: ChildProcessHandler {
-  /// The time that Python has to start and to read the file.
+  /// How long Python may take to start and to read the file.
   private static let startLimit = Duration.seconds(30)
 
   /// The cases in the file, by number.
@@ -27,14 +27,14 @@ package final class OwnCases: ChildProcessHandler {
   private var output = LineSplitter(longestLine: 1 << 24)
   private var errors = LineSplitter()
   private var requests: [JSON5Value] = []
-  /// The reason why the process sends no more requests, or nil while it is running.
+  /// The reason why the process has stopped sending requests, or nil while it is running.
   private var end: String?
 
   /// Starts Python and reads the list of cases.
   ///
   /// - Parameters:
   ///   - python: the interpreter.
-  ///   - note: called with each line that the code in the file prints.
+  ///   - note: called with each line that is printed by the code in the file.
   /// - Throws: ``Mistake`` if the file has no usable cases.
   package init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
     (self.file, self.loop, self.note) = (file, loop, note)
@@ -99,7 +99,7 @@ package final class OwnCases: ChildProcessHandler {
       do {
         answer(try perform(request, run, session, &given))
       } catch let skip as CheckSkip {
-        // Reports an error such as a full window to the case, which then ends.
+        // Reports an error, such as a full window, to the case, which then ends.
         answer(ended(skip.reason))
       }
     }
@@ -142,8 +142,8 @@ package final class OwnCases: ChildProcessHandler {
 
   private func ended(_ reason: String) -> JSONObject { ["end": reason] }
 
-  /// Sends an answer. The pipe has room, because Python reads each answer before it sends the next request; the longest
-  /// answers are written in pieces while Python reads.
+  /// Sends an answer. There is room in the pipe, because Python reads each answer before it sends the next request. The
+  /// longest answers are written in pieces while Python is reading.
   private func answer(_ object: JSONObject) {
     unsent += Array("\(object.text)\n".utf8)
     sendUnsent()
@@ -164,15 +164,15 @@ package final class OwnCases: ChildProcessHandler {
     }
   }
 
-  /// Passes the lines that the user's cases print to `note`.
+  /// Calls `note` with each line that the user's cases print.
   package func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
   package func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
-  /// Does nothing, because the process then exits.
+  /// Does nothing, because the process is about to exit.
   package func childClosedInput(_ child: ChildProcess) {}
 
-  /// Records why the process sends no more requests.
+  /// Records why the process has stopped sending requests.
   package func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description
