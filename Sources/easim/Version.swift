@@ -1,11 +1,11 @@
 import CEasim
 
 enum Version {
-  /// The version in the newest heading of CHANGELOG.md. A test checks that they match.
+  /// The version in the newest heading of CHANGELOG.md. A test checks that this version matches the changelog.
   static let current = "0.1.0"
 
-  /// The commit that easim was built from, such as `1a2b3c4d5e6f`, or nil if it was unknown during the build.
-  /// `-changed` is appended if any files differed from the commit.
+  /// The commit that easim was built from, such as `1a2b3c4d5e6f`, or nil if it was unknown during the build. If any
+  /// files differed from the commit, `-changed` is appended.
   static var commit: String? { text(easim_build_commit()) }
 
   /// The date of the commit that easim was built from, such as `2026-11-22`, or nil if it was unknown during the build.

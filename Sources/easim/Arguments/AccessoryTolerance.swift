@@ -18,7 +18,7 @@ struct AccessoryTolerance: Sendable {
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
-  /// Applies these options to a device's settings. The limit is the time limit of the whole command.
+  /// Applies these options to a device's settings. `limit` is the time limit of the whole command.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict

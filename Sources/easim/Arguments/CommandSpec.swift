@@ -40,7 +40,7 @@ struct OptionSpec: Sendable {
   var value: String?
   var summary: String
   var standard: String?
-  /// The values that completion offers. Empty if the option also accepts other values.
+  /// The values that completion offers, or an empty array if the option also accepts other values.
   var choices: [String] = []
   var isRepeatable = false
   /// The heading above the option in help, or nil to use the previous option's heading.
@@ -53,6 +53,6 @@ struct OperandSpec: Sendable {
   /// The placeholder in the usage line, such as "PROFILE…" or "[ADDR]".
   let placeholder: String
   let count: ClosedRange<Int>
-  /// The words that the operand accepts. Empty if it accepts any word.
+  /// The words that the operand accepts, or an empty array if it accepts any word.
   var choices: [String] = []
 }

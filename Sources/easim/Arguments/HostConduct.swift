@@ -30,7 +30,7 @@ struct HostConduct: Sendable {
     return bytes
   }
 
-  /// The maximum size of artwork. It is limited because an accessory receives the whole image at once.
+  /// The maximum size of artwork, which is limited because an accessory receives the whole image at once.
   private static let artworkLimit = 1 << 20
 
   /// Returns the function that stores received files, or nil if the options do not request it.
@@ -50,7 +50,7 @@ struct HostConduct: Sendable {
 
 /// The folder given by `--save-files`. easim chooses the file names and never overwrites an existing file.
 final class SavedFiles {
-  /// The maximum number of files per run. It is limited because the accessory decides how many files to send.
+  /// The maximum number of files per run, which is limited because the accessory decides how many files to send.
   static let countLimit = 1_000
   static let byteLimit = 1 << 30
 

@@ -6,7 +6,7 @@ import AccessoryRuns
 import AccessorySessions
 import LinuxIO
 
-/// A run of `easim burst`. It has a device for each address, a load test across all devices, and a progress display.
+/// A run of `easim burst`, with a device for each address, a load test across all devices, and a progress display.
 final class BurstSession {
   private let plan: BurstPlan
   private let output: RunOutput<BurstReport>
@@ -49,7 +49,8 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects. The report covers all other events. With `--json`, prints every event.
+  /// Prints connects and disconnects. The report covers all events except connects and disconnects. With `--json`,
+  /// prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)

@@ -3,7 +3,7 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// This machine's clock, its estimated error and the loop's clock, all read at the same moment.
+/// A reading of this machine's clock, its estimated error, and the loop's clock, all taken at the same moment.
 struct MachineClock {
   private let instant: Instant
   /// The time in microseconds since 1970.

@@ -119,7 +119,7 @@ final class CheckSession {
   }
 
   private func exitCode(_ report: CheckReport, _ verdict: Verdict) -> ExitCode {
-    // Losing the accessory determines the exit code only if nothing else failed.
+    // The loss of the accessory determines the exit code only if nothing else failed.
     if case .gone = report.ending, verdict.reasons.count == 1 { return .gone }
     return verdict.isPassed ? .done : .checkFailed
   }

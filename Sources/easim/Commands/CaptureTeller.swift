@@ -16,7 +16,7 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// Lines are printed when this many bytes are buffered. They are also printed before more input is read.
+  /// Lines are printed when this many bytes are buffered. Buffered lines are also printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -150,7 +150,7 @@ final class CaptureTeller {
 
 /// A folder with two files for each session in a capture, one for each direction.
 private final class SessionFiles {
-  /// The maximum number of files. It ensures that a capture cannot use up all file descriptors.
+  /// The maximum number of files, which ensures that a capture cannot use up all file descriptors.
   private static let mostFiles = 512
 
   private let folder: String

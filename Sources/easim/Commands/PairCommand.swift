@@ -226,8 +226,8 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Returns true if the change is worth printing. Changes in signal strength are not worth printing, because they are
-  /// constant.
+  /// Returns true if the change is worth printing. Changes in signal strength are not worth printing, because the
+  /// signal strength changes all the time.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }

@@ -99,7 +99,8 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a profile file. With `--json`, prints one line with its name, its text, and its contents as JSON.
+  /// Prints a profile file. With `--json`, prints one line that contains the profile's name, text, and contents as
+  /// JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
@@ -170,7 +171,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// Reads a capture, or returns nil if the file is not a capture. In that case, it may be a text log instead.
+/// Reads a capture, or returns nil if the file is something else, such as a text log.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }

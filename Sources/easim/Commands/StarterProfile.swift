@@ -49,23 +49,25 @@ enum StarterProfile {
       """
     case .exec:
       """
-        // Runs a program for each session. Its input is what arrives, and its output is sent.
+        // For each session, runs a program that receives what arrives. What the program prints is sent.
         behavior: { type: "exec", command: "cat", arguments: [] },
       """
     case .script:
       """
         behavior: {
           type: "script",
-          // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, { frame: … }, or "any".
+          // Each request ends with these bytes. For requests of 8 bytes, write { fixed: 8 }; { frame: … } and "any" are
+          // also possible.
           framing: { delimiter: "\\r\\n" },
-          // The first rule that matches gives the answer. Write requests without the delimiter, and answers with it.
+          // The first rule that matches gives the answer. Requests are written without the delimiter, and answers with
+          // it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
             // A delayed answer.
             { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
             // Bytes that are not text are written in hex.
             { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
-            // A regular expression. Both answers use its groups; the second answer is delayed.
+            // A regular expression. Both answers use the groups of the expression; the second answer is delayed.
             { regex: "SET (\\\\w+)=(\\\\d+)", answers: ["OK\\r\\n", { after: "1s", send: "${1} IS ${2}\\r\\n" }] },
             // A request that is never answered.
             { request: "SILENCE" },

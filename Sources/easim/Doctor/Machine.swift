@@ -193,7 +193,7 @@ enum Machine {
 
   // MARK: USB device port
 
-  // A missing port only counts as a limitation, because most machines have no USB device port.
+  // A missing port counts only as a limitation, because most machines have no USB device port.
 
   private static var devicePort: Examination.Finding {
     let names = GadgetSystem().controllerNames

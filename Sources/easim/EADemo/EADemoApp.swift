@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its user interface. It tracks accessories and sessions, carries out commands, and reports events as
-/// lines. ``EADemoScreen`` draws these lines on a terminal; without a terminal, they are printed.
+/// EADemo without its user interface. `EADemoApp` tracks accessories and sessions, carries out commands, and reports
+/// events as lines. ``EADemoScreen`` draws these lines on a terminal; without a terminal, they are printed.
 ///
-/// Any number of sessions can be open, and commands apply to the current one. While a command is `waiting`, EADemo
+/// Any number of sessions can be open, and commands apply to the current one. While a command is waiting, EADemo
 /// accepts only commands that end the wait. A waiting command fails at its deadline.
 ///
 /// Invariants: byte counts cover a session from the time it opens until it ends, and the first failure determines the
@@ -174,7 +174,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// Returns a name for the session. The name includes its number if more than one session has been opened.
+  /// Returns a name for the session. The name includes the session's number if more than one session has been opened.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }

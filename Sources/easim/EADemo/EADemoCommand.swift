@@ -78,7 +78,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // The text starts after one blank, and may end with blanks.
+      // The text starts after a single blank, and may end with blanks.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw UsageError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))

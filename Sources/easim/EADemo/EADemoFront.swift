@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// A front end for EADemo. It shows lines to the user and takes commands.
+/// A front end for EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
   /// Whether the commands come from a script, in which case the exit code reports whether they succeeded.
   var isScripted: Bool { get }
@@ -92,7 +92,7 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// The front end for a terminal. It shows a screen and reads keys.
+/// The front end for a terminal, which shows a screen and reads keys.
 final class EADemoScreenFront: EADemoFront {
   private static let drawingTime = Duration.milliseconds(20)
 

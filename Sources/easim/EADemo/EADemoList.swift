@@ -38,7 +38,7 @@ enum EADemoList {
     }
   }
 
-  /// Returns a message that no connected accessory matches. The message describes those that are connected.
+  /// Returns a message that no connected accessory matches. The message describes the accessories that are connected.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }

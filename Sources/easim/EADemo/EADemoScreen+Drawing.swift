@@ -77,11 +77,11 @@ extension EADemoScreen {
     return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
   }
 
-  /// Shows received bytes as hex and ASCII side by side, either the most recent rows or those to which the user
-  /// scrolled.
+  /// Shows received bytes as hex and ASCII side by side. The rows are the most recent ones, or those that the user has
+  /// scrolled to.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
-    // A row starts with an indent of two columns. Each byte then takes three columns in hex and one in ASCII, and a
-    // separator comes between hex and ASCII.
+    // A row starts with an indent of two columns. After the indent, each byte takes three columns in hex and one in
+    // ASCII, with a separator between hex and ASCII.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
     let lastRow = max(0, received.count - 1) / wide
     let firstRow = (received.first + wide - 1) / wide

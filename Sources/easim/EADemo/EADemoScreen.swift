@@ -9,8 +9,8 @@ import AccessoryHost
 ///       └──────────────── the accessory disconnects ───────────────────┘
 /// ```
 ///
-/// A key either is a command for ``EADemoApp`` or changes the view. Everything that the screens show comes from
-/// ``EADemoApp``. Sessions stay open while another screen is shown, and tab switches between sessions.
+/// A key is a command for ``EADemoApp``, or it changes the view. The accessories, sessions and bytes on the screens
+/// come from ``EADemoApp``. Sessions stay open while another screen is shown, and tab switches between sessions.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
@@ -31,8 +31,7 @@ struct EADemoScreen: Equatable {
 
     var kind: Kind
     var text = ""
-    /// The number of the earlier text that the user has recalled, counted from the latest, or nil if no text has been
-    /// recalled.
+    /// Which of the earlier texts the user has recalled, counted from the latest, or nil if none.
     var past: Int?
   }
 

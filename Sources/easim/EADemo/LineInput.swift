@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 
 /// Reads lines from stdin, only as fast as the caller requests them. Other processes share stdin, so this class does
-/// not make it nonblocking. It reads only when the loop reports that input is available.
+/// not make it nonblocking. Reading starts only when the loop reports that input is available.
 final class LineInput: DescriptorHandler {
   /// The maximum length of a line. The rest of a longer line becomes the next line.
   static let longestLine = 1 << 20
@@ -19,7 +19,7 @@ final class LineInput: DescriptorHandler {
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
-  /// Requests a line or the end of the input. The line may be delivered before this function returns.
+  /// Requests a line or the end of the input. The line may be delivered before this method returns.
   func want() {
     isWanted = true
     deliver()

@@ -30,7 +30,7 @@ final class Console {
   var showsMessages = true
   /// Whether the process that was reading stdout has exited, as `head` does after a few lines.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether all output to stdout and to files was written. If not, the exit code is not 0.
+  /// Whether all output to stdout and to files was written. The exit code is 0 only if everything was written.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not be blocked by output, or nil before ``goLive(on:)`` is called.
   private(set) var loop: EpollLoop?
@@ -113,8 +113,8 @@ final class Console {
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// The line that is kept below all other output if stderr is a terminal, or nil for no such line. The line must fit
-  /// in the terminal's width.
+  /// The line that stays below all other output if stderr is a terminal, or nil if there is none. The line must fit in
+  /// the terminal's width.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }

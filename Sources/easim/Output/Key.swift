@@ -44,7 +44,7 @@ struct KeyReader: Equatable {
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// Returns the first key and its length in bytes. The key is nil if the bytes do not stand for a known key. Returns
+  /// Returns the first key and its length in bytes. The key is nil if the bytes do not represent a known key. Returns
   /// nil if more bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }

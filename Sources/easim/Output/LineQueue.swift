@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// When the queue is full, it treats three kinds of entries differently:
 ///
-/// - `line`: the oldest lines are dropped. The next ``take()`` reports how many were dropped as a ``Gap``.
+/// - `line`: the oldest lines are dropped. The next ``take()`` reports, as a ``Gap``, how many were dropped.
 /// - `kept`: lines are never dropped. ``room`` tells the caller to stop adding lines for now.
 /// - `frame`: a drawing replaces an earlier one that is still waiting.
 ///
@@ -51,8 +51,8 @@ struct LineQueue {
   static let lineLimit = 4 << 20
   /// The queue is full when the kept lines reach this number of bytes.
   static let keptLimit = 1 << 20
-  /// The queue is too full when it reaches this multiple of ``keptLimit``. The margin is for lines that were already
-  /// being added when the queue became full.
+  /// The queue is too full when the kept lines reach this multiple of ``keptLimit``. The margin leaves room for lines
+  /// that were already being added when the queue became full.
   private static let tooMuch = 32
 
   private struct Entry {

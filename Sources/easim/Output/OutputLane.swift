@@ -3,7 +3,7 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to a file in order. It uses a separate thread, so that a blocked write delays nothing else.
+/// Writes lines to a file in order. A separate thread does the writing, so that a blocked write delays nothing else.
 ///
 /// stdout and stderr share a lane if they are the same file, so that their lines stay in order. Nonblocking mode would
 /// work without a thread, but it would also apply to other programs that share the open file, and their writes would
@@ -56,7 +56,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Queues bytes for a binary file. These bytes are never dropped.
+  /// Queues bytes for a binary file, which are never dropped.
   func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(bytes) }) { queue in
       queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)

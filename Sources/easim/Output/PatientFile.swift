@@ -11,8 +11,8 @@ enum PatientFile {
   /// The time limit for opening a group of files.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The extra time allowed per file, because a busy machine can take as long to open a thousand files as it takes to
-  /// notice that one open is blocked.
+  /// The extra time allowed per file, because on a busy machine, opening a thousand files can take as long as the total
+  /// limit.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -56,7 +56,7 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file. It may be a pipe to which nothing is being written. A stop signal ends the wait.
+  /// Reads a file. Reading a pipe may block because nothing is being written to the pipe. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {

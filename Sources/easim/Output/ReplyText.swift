@@ -73,7 +73,7 @@ enum ReplyText {
     return lines
   }
 
-  /// Compares bytes from a replay. They may start anywhere in a session.
+  /// Compares bytes from a replay, which may start anywhere in a session.
   static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
     guard !expected.isEmpty || !got.isEmpty else { return [] }
     let place = offset - first

@@ -73,7 +73,7 @@ enum StopSignals {
 ///
 /// After the first signal, the process always has half a second to shut down. `timeout` sends SIGTERM twice, and for
 /// one Ctrl-C both the terminal and a parent process may send SIGINT. After this half second, any further signal kills
-/// the process immediately. The exception is `easim soak`, where a second Ctrl-C only stops the shrinking.
+/// the process immediately. In `easim soak`, however, a second Ctrl-C only stops the shrinking.
 struct StopRule {
   static let leastTime = Duration.milliseconds(500)
 
@@ -104,8 +104,8 @@ struct StopRule {
 /// Makes sure that the three standard descriptors are open, because some programs close them before they start another
 /// program.
 ///
-/// Otherwise, the next file or socket that is opened would get a closed descriptor's number, and could receive output
-/// meant for stdout.
+/// If they were closed, the next file or socket to be opened would get the number of a closed descriptor and could
+/// receive output meant for stdout.
 enum StandardDescriptors {
   /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, just as it would with
   /// the closed descriptor.
@@ -114,11 +114,10 @@ enum StandardDescriptors {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
-    // If a write exceeds the limit of `ulimit -f`, it then fails as it would on a full disk, instead of ending the
-    // process.
+    // A write beyond the limit of `ulimit -f` then fails as it would on a full disk, instead of ending the process.
     signal(SIGXFSZ, SIG_IGN)
-    // If a reader or peer has exited, a write to it then also fails instead of ending the process, so the exit code
-    // does not depend on whether `head` reads all of stdout.
+    // A write to a reader or peer that has exited then also fails instead of ending the process, so the exit code does
+    // not depend on whether `head` reads all of stdout.
     signal(SIGPIPE, SIG_IGN)
   }
 }

@@ -26,7 +26,7 @@ final class Terminal: DescriptorHandler {
 
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Returns whether stdin is a terminal and `descriptor` is a terminal whose cursor can be moved.
+  /// Returns whether stdin is a terminal and whether `descriptor` is a terminal whose cursor can be moved.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
@@ -67,7 +67,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was set up. This never blocks, even if the terminal is not accepting output.
+  /// Restores the terminal if it was set up. Never blocks, even if the terminal is not accepting output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -86,7 +86,7 @@ final class Terminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal has been closed, so no more keys will arrive.
+      // The terminal has been closed, so no more keys can arrive.
       watch?.cancel()
       watch = nil
       return onEvent(.control("d"))

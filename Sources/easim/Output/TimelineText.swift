@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Formats events as lines for users. Each line has columns for the time, role, mark and text.
+/// Formats events as lines for users. Each line has columns for the time, the role, a mark and the text.
 enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
@@ -22,8 +22,8 @@ enum TimelineText {
   /// How many characters of a message to show. `--json` and `--transcript` always show the whole message.
   private static let messageLimit = 100
 
-  /// Returns true if a line break in the event's text must come from a name. The text of a result, such as a scenario's
-  /// error, may have several lines.
+  /// Returns true if a line break in the event's text can only come from a name. The text of a result, such as a
+  /// scenario's error, may have several lines.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }

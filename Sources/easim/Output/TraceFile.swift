@@ -35,7 +35,7 @@ final class TraceFile {
 
   /// Returns the address of the page relative to the file `other`, for use in a link.
   func address(from other: String) -> String {
-    // `getcwd` returns nil if the current folder has been removed. In that case, no file can be written anyway.
+    // `getcwd` returns nil if the current folder has been removed, in which case no file can be written anyway.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""

@@ -4,15 +4,16 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`. It connects each session that a device opens to the next stream. With a
-/// listener, sessions and connections wait for each other.
+/// The accessory's end of `easim pipe`, which connects each session that a device opens to the next stream. With a
+/// listener, sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
   /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream if its client disconnects while waiting. Otherwise, the stream would use up the next session.
+  /// Ends the stream if its client disconnects while waiting. If the stream stayed open, it would use up the next
+  /// session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected to streams, or nil for all protocols.
   let protocolName: String?
@@ -80,7 +81,7 @@ final class PipeAccessory: PipeRole {
     }
   }
 
-  /// Reads nothing from a session, so that the device has to wait.
+  /// Reads nothing from the session, so that the device has to wait.
   private final class WaitingSession: SessionHandler {
     private unowned let owner: PipeAccessory
 

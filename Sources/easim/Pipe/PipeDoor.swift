@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The end of the cable that provides sessions for the streams of a pipe: either the device or the accessory.
+/// The end of a cable that provides sessions for a pipe's streams: either the device or the accessory.
 protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
   /// Handles the end of a session. Returns true if the stream waits for another session.
@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable was unplugged, rather than only the session being closed.
+  /// Whether the cable was unplugged, as opposed to only the session being closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

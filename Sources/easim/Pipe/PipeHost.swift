@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app inside `easim pipe`. It opens a session for each stream as soon as the accessory offers the protocol.
+/// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
   /// The exit code, or nil while the command is running. If the exit code is `unreachable`, the caller prints the

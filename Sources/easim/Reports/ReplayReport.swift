@@ -33,7 +33,7 @@ struct ReplayReport: Equatable {
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []
-  /// Differences that do not concern the recorded sessions.
+  /// Differences that do not belong to any of the recorded sessions.
   var strays: [String] = []
 
   init() {}
@@ -74,7 +74,7 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// The verdict. It is "passed" if there was something to compare and every session matched the recording.
+  /// The verdict. The verdict is "passed" if there was something to compare and every session matched the recording.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(

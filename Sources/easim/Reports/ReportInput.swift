@@ -28,8 +28,7 @@ struct ReportInput {
   /// Returns the report. If the file is invalid, throws an error that lists every mistake.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files that the words given by the user refer to. A folder stands for all the .json files in it, sorted
-  /// by name.
+  /// Returns the files that the user's words stand for. A folder stands for all the .json files in it, sorted by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }
@@ -48,7 +47,7 @@ struct ReportInput {
   }
 }
 
-/// Adds up the reports of shards as they are read, so that no more than one report and the sum are in memory.
+/// Adds up the reports of shards as they are read, so that memory never holds more than one report and the sum.
 struct ReportSum<Result: Report> {
   var report: Result
   /// Messages about incomplete shards, which are left out of the sum.

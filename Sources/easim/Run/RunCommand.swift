@@ -101,7 +101,8 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
-  // Contacting a signer that does not answer would block, so this is done before the runtime takes over Ctrl-C.
+  // Contacting a signer that does not answer would block, so the signer is contacted before the runtime takes over
+  // Ctrl-C.
   let signer = try makeSigner(options, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)

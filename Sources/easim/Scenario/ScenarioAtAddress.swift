@@ -64,7 +64,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // The dialer for the first accessory finds all other accessories, too.
+    // The dialer for the first accessory also finds all the others.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)

@@ -9,7 +9,7 @@ import LinuxIO
 ///
 /// libmicrohttpd runs without threads of its own: the event loop watches the library's epoll descriptor. ``HTTPGate``
 /// decides what a request is allowed to do, and the listener decides which users may connect. The size of bodies and
-/// headers and the number of connections and streams are limited. A connection that has been silent for
+/// headers is limited, as is the number of connections and streams. A connection that has been silent for
 /// ``Limits/silence`` is closed unless it is an event stream. If there are too many connections, ``HTTPPlaces`` decides
 /// which one to close.
 final class HTTPDoor: DescriptorHandler {
@@ -20,7 +20,7 @@ final class HTTPDoor: DescriptorHandler {
     var silence = 10
     /// The time limit for receiving all headers of a request. The body has the same limit.
     var arrival = Duration.seconds(30)
-    /// The interval at which comments are sent on a silent event stream, to find out whether the client is still there.
+    /// The interval at which comments are sent on a silent event stream. Sending fails if the client is gone.
     var heartbeat = Duration.seconds(15)
     /// How many bytes are reserved for the headers of a connection.
     var memory = 32 * 1024

@@ -28,8 +28,8 @@ final class HTTPExchange {
     if isTooLarge { body = [] } else { body += bytes }
   }
 
-  /// Writes the next chunk of an event stream to `buffer`, and returns the chunk's length. If the length is 0, the
-  /// connection waits.
+  /// Writes the next chunk of an event stream to `buffer`, and returns the chunk's length. If the returned length is 0,
+  /// the connection waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -86,12 +86,13 @@ final class HTTPExchange {
 /// Tracks which connections of an HTTP server are waiting for a request, and chooses one to close when there are too
 /// many.
 ///
-/// A connection that has sent a request with the token is never closed. All other connections are strangers. When there
-/// are too many connections, each new connection causes the oldest stranger to be closed. Clients that send their
-/// headers very slowly therefore cannot lock out a client that sends its request immediately.
+/// A connection that has sent a request with the token is never closed. A connection that has not sent a request with
+/// the token belongs to a stranger. When there are too many connections, each new connection causes the oldest
+/// stranger's connection to be closed. Clients that send their headers very slowly therefore cannot lock out a client
+/// that sends its request immediately.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// When the connection was accepted, or when its last request was answered.
+    /// When the connection was accepted, or when the last request on it was answered.
     var since: Instant
     /// Whether the connection is still waiting for the headers of a request.
     var isWaiting = true
@@ -102,7 +103,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The stranger to close in order to make room for a new connection, or nil if there is none.
+  /// The stranger's connection to close to make room for a new connection, or nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
   /// Records that a connection was accepted or answered, and is now waiting for a request.

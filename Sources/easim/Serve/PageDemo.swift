@@ -60,7 +60,7 @@ final class PageDemo {
     }
   }
 
-  /// Sends some text, reads the reply a second later, and then repeats this with longer and longer text.
+  /// Sends some text, reads the reply a second later, and repeats this with longer and longer text.
   private func exchange(_ text: String, left: Int, then done: @escaping () -> Void) {
     call("session.write", [.init("session", .text(session)), .init("text", .text(text))]) { [self] _ in
       loop.schedule(after: .seconds(1)) { [self] in

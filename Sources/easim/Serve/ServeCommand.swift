@@ -110,8 +110,8 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// Returns the token for `--remote`. It comes from the environment, where other users cannot see it; if there is none,
-/// a token is created.
+/// Returns the token for `--remote` from the environment, where other users cannot see it. If the environment contains
+/// no token, creates one.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

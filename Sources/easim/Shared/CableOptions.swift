@@ -50,7 +50,7 @@ final class CableOptions {
   }
 
   /// Adds faults, transcript and capture to the channels at this end of a cable. In the capture, the cable is named
-  /// after its address and, if known, its accessory.
+  /// after its address and, if the accessory is known, after the accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -103,8 +103,8 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable is holding back any bytes. A cable with a delay still delivers its bytes after its channel has
-  /// been closed.
+  /// Whether no bytes are being held back on any cable. A cable with a delay still delivers its bytes after its channel
+  /// has been closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

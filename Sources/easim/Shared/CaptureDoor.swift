@@ -10,9 +10,9 @@ import LinuxIO
 /// processes run by the same user can connect.
 ///
 /// A client sends a single line. The answer to `list` is one JSON object per accessory. The answer to `record ID` is a
-/// pcapng stream of that accessory's cables. It continues until the client or easim closes the connection.
+/// pcapng stream of that accessory's cables. The stream continues until the client or easim closes the connection.
 ///
-/// A slow reader never delays a cable. If a reader has too many unread bytes, its connection is closed.
+/// A slow reader never delays a cable. If a reader leaves too many bytes unread, its connection is closed.
 final class CaptureDoor {
   typealias Offer = ControlServer.Recordable
 

@@ -58,7 +58,7 @@ enum CaptureFile {
     return recorder
   }
 
-  /// Returns the time at which a clock that now shows `now` would have shown zero, in nanoseconds since 1970.
+  /// Returns the time at which a clock that now shows `now` showed zero, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -69,7 +69,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// The line without surrounding blanks and without the time, because the packet already contains the time.
+  /// The line without surrounding blanks and without its time, because the packet already has a time.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

@@ -7,7 +7,7 @@ import LinuxIO
 /// The last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z gives the terminal back to the shell until easim
 /// continues. While easim is in the background, it reads no keys.
 final class KeyTerminal: DescriptorHandler {
-  /// While easim is in the background, how often it checks whether it is back in the foreground.
+  /// The interval at which easim, while in the background, checks whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console

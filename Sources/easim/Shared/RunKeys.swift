@@ -52,7 +52,8 @@ final class RunTerminal {
   private var terminal: KeyTerminal?
   private(set) var isOver = false
 
-  /// Returns whether a run with these options reads keys. It reads none if a transcript is printed on the terminal.
+  /// Returns whether a run with these options reads keys. No keys are read while a transcript is printed on the
+  /// terminal.
   static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
 
   /// Returns nil if there is no terminal. `perform` carries out an action on every accessory.

@@ -6,9 +6,9 @@ import Glibc
 
 /// What all commands with a report share: the shard, the baseline for a comparison, and the report files.
 ///
-/// Everything is checked before the run.
+/// Shard, baseline and report files are checked before the run.
 struct RunOutput<Result: Report> {
-  /// In the path of a baseline for ``CheckReport``, the placeholder for the firmware version.
+  /// The placeholder for the firmware version in the path of a ``CheckReport`` baseline.
   fileprivate static var firmware: String { "{firmware}" }
 
   let shard: Shard
@@ -33,7 +33,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard`. If the environment gives the shard instead, prints it.
+  /// Returns the shard given by `--shard`. If the shard comes from the environment instead, prints it.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }

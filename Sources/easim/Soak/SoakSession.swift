@@ -13,7 +13,7 @@ import Glibc
 final class SoakSession {
   /// How often to check whether shrinking should stop.
   private static let turn = Duration.milliseconds(50)
-  /// After a second Ctrl-C stops the shrinking, how long the current attempts may continue.
+  /// How long the current attempts may continue after a second Ctrl-C has stopped the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -106,7 +106,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The same Ctrl-C that stopped the worlds does not stop the shrinking.
+    // The Ctrl-C that stopped the worlds does not also stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }

@@ -10,7 +10,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// How much processor time was used. It depends less on the machine's load than elapsed time does.
+  /// How much processor time was used. Processor time depends less on the machine's load than elapsed time does.
   let busy: Double
 
   func tell(_ console: Console, at now: Instant) -> ExitCode {
@@ -66,7 +66,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// Plays a failed world again in order to record it. This works because the same seed gives the same world.
+  /// Plays a failed world again in order to record it, because the same seed gives the same world.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
@@ -96,7 +96,7 @@ struct SoakVerdict {
   private func json(
     _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?, at now: Instant
   ) -> JSONObject {
-    // Shrinking keeps the rule that was broken first.
+    // Shrinking keeps the first rule that was broken.
     let first = failure.violations.first
     return JSONObject(
       event: "failure", at: now,
