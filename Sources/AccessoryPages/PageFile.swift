@@ -9,7 +9,7 @@ public struct PageFile: Equatable, Sendable {
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The file's name in `Sources/CPage/files`. Empty if the file is generated.
+  /// The file's name in `Sources/CPage/files`, or an empty string if the file is generated.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]
@@ -48,7 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// This is declared here because ExternalAccessorySimulation uses this module but must not depend on a C module.
+// Declared here because ExternalAccessorySimulation uses this module but must not depend on a C module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

@@ -43,7 +43,7 @@ package enum ControlPage {
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// The names of results that several methods share. The page describes them as types.
+  /// The names of results that several methods share. The page describes these results as types.
   private static let shared: Set<String> = {
     let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
     return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)

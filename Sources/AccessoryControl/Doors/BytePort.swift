@@ -41,8 +41,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection, because none arrived in time or because the session has ended. From then on, the
-  /// session's bytes are carried by requests again.
+  /// Stops waiting for a connection, because none arrived in time or because the session has ended. After that,
+  /// requests carry the session's bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -90,7 +90,7 @@ final class BytePort: SessionHandler {
   }
 }
 
-/// Creates unguessable tokens and compares tokens.
+/// Creates tokens that cannot be guessed, and compares tokens.
 package enum SecretToken {
   /// Returns 32 random hexadecimal digits from the kernel.
   package static func make() -> String {

@@ -10,9 +10,9 @@ import LinuxIO
 ///   session TICKET    after this line, one session's bytes in both directions
 /// ```
 ///
-/// A port has a single token. Tickets are issued by `session.port`, and each can be used once. A Unix socket needs no
-/// token, because the kernel tells the server which user is connecting. On a Unix socket, a connection that does not
-/// begin with such a line is for requests.
+/// Each port has one token. Tickets are issued by `session.port`, and each can be used once. A Unix socket needs no
+/// token, because the kernel tells the server which user is connecting. On a Unix socket, a connection whose first line
+/// states no purpose is for requests.
 ///
 /// A connection that has not yet sent its first line is a newcomer. A port with a token keeps only a few newcomers, and
 /// drops the oldest to make room for a new one. A flood of silent connections therefore cannot lock out clients for
@@ -245,8 +245,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a final message. Also reads what the peer has sent so far, because unread bytes would reset the connection,
-  /// and the message could be lost.
+  /// Sends a final message, and reads what the peer has sent so far. Unread bytes would reset the connection, and the
+  /// message could be lost.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

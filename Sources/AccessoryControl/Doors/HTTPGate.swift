@@ -5,8 +5,8 @@ import AccessoryPages
 ///
 /// Any web page can make a browser send requests to this machine, so the gate checks three things. Checking `Host`
 /// prevents DNS rebinding, in which the attacker's own host name resolves to this machine. Checking `Origin` blocks
-/// requests from other web pages. Checking the token limits everyone else to the page and `/healthz`. The page itself
-/// contains no secret. The token comes after the `#` in the page's address, and browsers do not send that part.
+/// requests from other web pages. Requests without the token can access only the page and `/healthz`. The page itself
+/// contains no secrets. The token comes after the `#` in the page's address, and browsers do not send that part.
 package struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests. The path determines the kind.
   package enum Route: String, Equatable, Sendable, CaseIterable {
@@ -38,7 +38,7 @@ package struct HTTPGate: Equatable, Sendable {
   package enum Refusal: Error, Equatable {
     /// The `Host` header is missing or names another server.
     case foreignHost(String?)
-    /// The request comes from a web page of another server.
+    /// The request comes from a web page on another server.
     case foreignOrigin(String)
     case noToken
     case unknownPath(String)
@@ -125,7 +125,7 @@ package struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if the gate makes this decision only for requests with the token.
+  /// Returns true if this decision is made only for requests that have the token.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

@@ -6,9 +6,9 @@ import AccessoryCore
 ///   door stops reading. Therefore, a client that does not read its answers blocks only itself, and no buffer grows
 ///   without limit.
 /// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
-///   how many were dropped.
+///   how many notifications were dropped.
 public final class RPCLines {
-  /// While more bytes than this are unsent, no further lines are handled.
+  /// While more than this number of bytes are unsent, no further lines are handled.
   package static let mostUnsent = UnsentNews.few
 
   /// Called when there are bytes to send, or when ``wantsToRead`` has changed.

@@ -5,9 +5,10 @@ import AccessoryCore
 /// Notifications are dropped while too many bytes are unsent. Once most of the bytes have been sent, a `dropped`
 /// notification reports how many notifications were dropped.
 package struct UnsentNews {
-  /// While fewer bytes than this are unsent, notifications are accepted again and doors read further requests.
+  /// While fewer than this number of bytes are unsent, notifications are accepted again and doors read further
+  /// requests.
   package static let few = 1 << 20
-  /// When this many bytes are unsent, notifications are dropped.
+  /// When at least this number of bytes are unsent, notifications are dropped.
   static let most = 4 << 20
 
   package enum Form: Sendable {
@@ -18,14 +19,14 @@ package struct UnsentNews {
 
   private let form: Form
   private var bytes = ByteQueue()
-  /// How many notifications were dropped since the last report.
+  /// How many notifications have been dropped since the last report.
   package private(set) var droppedCount = 0
 
   package init(_ form: Form) { self.form = form }
 
   package var count: Int { bytes.count }
 
-  /// Adds a notification. If there is no room, drops it and returns false.
+  /// Adds a notification. If there is no room, drops the notification and returns false.
   package mutating func add(_ news: ControlNews) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1

@@ -208,7 +208,7 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
   }
 
-  /// Returns the recording from the capture that the request contains or whose file it names, or nil if there is none.
+  /// Returns the recording in the capture that the request contains or names, or nil if there is no capture.
   func read(_ call: ControlCall) throws(RPCError) -> Recording? {
     switch (recording, recordingData) {
     case (nil, nil): return nil

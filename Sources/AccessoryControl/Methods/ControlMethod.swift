@@ -26,7 +26,7 @@ package struct ControlMethod: Sendable {
     case changes
     /// The method changes the clock of a world in virtual time, and changes nothing in a world in real time.
     case passesTime
-    /// The method changes only sessions' bytes and the client's own subscriptions.
+    /// The method changes only the bytes of sessions and the client's own subscriptions.
     case reads
   }
 
@@ -106,7 +106,7 @@ final class ControlCall {
   let server: ControlServer
   let client: ControlClient
   let files = RequestFiles()
-  /// The server's profiles. Their files are read through ``files``.
+  /// The server's profiles. The files of profiles are read through ``files``.
   var profiles: ProfileLibrary {
     var library = server.settings.profiles
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }

@@ -5,7 +5,7 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for jobs. A job is a run that continues while the server answers other requests.
+  /// The methods for jobs, which are runs that continue while the server answers other requests.
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",

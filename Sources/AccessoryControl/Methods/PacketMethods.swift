@@ -94,7 +94,7 @@ extension ControlMethods {
 }
 
 extension LoggedPacket {
-  /// Returns the packet as JSON. Includes all its bytes if `isWhole` is true.
+  /// Returns the packet as JSON, with all its bytes if `isWhole` is true.
   package func tree(isWhole: Bool) -> JSON5Value {
     let all = messages.map { id in
       JSON5Value.object(

@@ -38,7 +38,7 @@ extension ControlMethods {
     },
   ]
 
-  /// The time limits for choosing an accessory and for connecting to it.
+  /// The time limit for choosing an accessory, and the time limit for connecting to it.
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(
@@ -77,7 +77,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // Finishes in a later turn of the loop, so that the app receives its notification before the picker's
+              // Finishes in a later turn of the loop, so that the app is notified before it receives the picker's
               // result.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
@@ -89,10 +89,10 @@ struct AppPicker {
   var isShown = false
   /// What the user does in the picker that is shown, or in the next one if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the chosen accessory. Becomes nil once the app has been notified.
+  /// The serial number of the chosen accessory, or nil once the app has been notified.
   var chosenSerial: String?
 
-  /// Returns true if this is the chosen accessory, but only the first time.
+  /// Returns true if this is the chosen accessory, but only the first time that it is asked.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

@@ -132,7 +132,7 @@ extension ControlServer {
   }
 }
 
-/// The ID of the request to cancel. It is a string or an integer.
+/// The ID of the request to cancel, which is a string or an integer.
 private enum CancelledRequest: Equatable, Sendable {
   case text(String)
   case number(Int)

@@ -93,7 +93,7 @@ extension ControlMethods {
     },
   ]
 
-  /// How many bytes may wait for room in a session.
+  /// The maximum number of bytes that may wait for room in a session.
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
@@ -163,7 +163,7 @@ private struct ReadBytes {
   }
 }
 
-/// The address to which a client connects in order to exchange a session's bytes, and the first line that it sends
+/// The address to which a client connects to exchange a session's bytes, and the first line that the client sends
 /// there.
 struct PortPlace {
   let address: String?

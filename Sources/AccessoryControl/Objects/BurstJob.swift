@@ -4,8 +4,7 @@ import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
 
-/// A load test in a world. The world's device has a separate app for it, which opens sessions with one accessory and
-/// sends bursts.
+/// A load test in a world. A separate app on the world's device opens sessions with one accessory and sends bursts.
 final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
@@ -97,7 +96,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// For metrics, the totals of all load tests that a server has run, by accessory.
+/// The totals of all load tests that a server has run, by accessory. Metrics report these totals.
 struct BurstTallies {
   struct Tally {
     var bursts = 0
@@ -106,7 +105,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// How many accessories have separate totals. All other accessories share one.
+  /// The maximum number of accessories with separate totals. All further accessories share one total.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

@@ -79,7 +79,7 @@ package final class ControlNews {
 
   var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
 
-  /// The notification as a line. It is encoded only once for all clients.
+  /// The notification as a line, which is encoded only once for all clients.
   private(set) lazy var line: String =
     switch content {
     case .notice(let notice): RPCDocument.notification(method, notice.json)
@@ -125,7 +125,7 @@ struct SessionNews {
 }
 
 struct ChangeNews {
-  /// Parameters and results longer than this are omitted, because each world keeps thousands of notices.
+  /// Longer parameters and results are omitted, because each world keeps thousands of notices.
   private static let longest = 1_000
 
   let request: String
@@ -136,8 +136,8 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // If the result describes the state of an object, the notice contains only its IDs. If a result has only one key,
-    // its value is the ID of a new object.
+    // If the result describes the state of an object, the notice contains only the IDs in the result. If a result has
+    // only one key, its value is the ID of a new object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

@@ -8,10 +8,10 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The control protocol's server. It owns its clients, and the simulated worlds with their accessories and apps.
+/// The control protocol's server, which owns its clients and the simulated worlds with their accessories and apps.
 ///
 /// The server itself does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect the server to
-/// stdin and stdout, sockets and HTTP. Everything happens on the server's loop.
+/// stdin and stdout, sockets and HTTP. All of the server's work is done on its loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -20,7 +20,7 @@ import LinuxIO
 /// ```
 public final class ControlServer {
   static let mostWorlds = 1_000
-  /// How many objects of each kind (accessories, apps, hosts or open sessions) a world can have.
+  /// The maximum number of objects of each kind (accessories, apps, hosts or open sessions) in a world.
   static let mostObjects = 10_000
 
   /// The settings of a server.
@@ -32,19 +32,19 @@ public final class ControlServer {
     /// The media through which accessories and devices can be reached.
     package var media = MediumTable.standard
     package var profiles = ProfileLibrary()
-    /// Creates the coprocessor for an accessory that is plugged in at a port instead of the world's device.
+    /// Creates the coprocessor for an accessory that is plugged in at a port rather than to the world's device.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports control messages as events.
     package var tellsMessages = false
     /// Called for every event in every world.
     package var report: (TimelineEvent) -> Void = { _ in }
-    /// When the loop's clock showed zero, in nanoseconds since 1970. Captures use it.
+    /// The time at which the loop's clock showed zero, in nanoseconds since 1970. Captures use it.
     package var epoch: Int64 = 0
     /// Formats an event as a comment in a capture.
     package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where to keep captures and reports after the server has exited, or nil to keep none.
     package var kept: (any KeptFiles)?
-    /// The seed of worlds for which no other seed is given.
+    /// The seed for worlds that are created without a seed.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.
@@ -79,7 +79,8 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client. Creates a client. Whatever it launches ends when ``ControlClient/close(_:)`` is called.
+  /// Creates a client. Creates a client. Everything that the client launches ends when ``ControlClient/close(_:)`` is
+  /// called.
   ///
   /// - Parameter isTransient: whether everything that the client launches outlives it, as for a single HTTP request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
@@ -132,8 +133,8 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request changes, or nil if it changes none. The request's parameters name an object in
-  /// that world.
+  /// Returns the world that a request changes, or nil if the request changes no world. The request's parameters name an
+  /// object in the returned world.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {

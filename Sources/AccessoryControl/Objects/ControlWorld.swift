@@ -8,11 +8,11 @@ import AccessorySessions
 import AccessoryWorlds
 import LinuxIO
 
-/// A world hosted by a server. It has an Apple device with apps, and accessories.
+/// A world hosted by a server, with an Apple device, apps and accessories.
 ///
-/// A world in real time runs on its own. In virtual time, a request does only the work that is already due. Time passes
-/// only while a client is waiting, either in `time.advance` or `time.runUntil`, or in a read or write with a time
-/// limit.
+/// A world in real time runs on its own. In virtual time, a request does only the work that is already due. In virtual
+/// time, time passes only while a client is waiting: in `time.advance`, in `time.runUntil`, or in a read or write with
+/// a time limit.
 final class ControlWorld {
   /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
@@ -32,8 +32,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with new events in sessions that they have taken over. These clients' waits end, so that the clients can
-  /// react before more time passes.
+  /// Clients with new events in sessions that they have taken over. Their waits end, so that the clients can react
+  /// before more time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
@@ -84,7 +84,7 @@ final class ControlWorld {
     add(.event(event), about: accessory, for: nil)
   }
 
-  /// Adds a notice. `owner` receives it even without a subscription.
+  /// Adds a notice. `owner` receives the notice even without a subscription.
   func add(
     _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
   ) {
@@ -106,7 +106,7 @@ final class ControlWorld {
 
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// Returns the accessory that an event is about. The event's cable or serial number identifies the accessory.
+  /// Returns the accessory that an event is about. The accessory is found by the event's cable or by its serial number.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
@@ -119,7 +119,7 @@ final class ControlWorld {
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. Calls `done` once, at the deadline at the latest.
+  /// Waits for a notice or a condition. Calls `done` once, no later than at the deadline.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }

@@ -12,13 +12,13 @@ import IAP2
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// The port at which the accessory is plugged in, or nil if it is plugged in to the world's own device.
+  /// The port at which the accessory is plugged in, or nil if the accessory is plugged in to the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
   /// The behaviors that replace the profile's behaviors, by protocol. The key nil stands for all other protocols.
   private var behaviors: [String?: Behavior] = [:]
-  /// The recording that the accessory plays back in its sessions, or nil if it plays none.
+  /// The recording that the accessory plays back in its sessions, or nil if there is no recording.
   private let recorded: RecordedBehavior?
   /// The client that has taken over sessions, and the protocols of those sessions. The protocols are nil if the client
   /// has taken over all of them.

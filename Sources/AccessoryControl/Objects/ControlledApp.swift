@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
 
-/// An app that a client controls over the protocol. Its ``AppView`` implements all the rules for notifications,
+/// An app that a client controls over the protocol. The app's ``AppView`` implements all the rules for notifications,
 /// suspension and sessions.
 final class ControlledApp: AppHandler {
   let id: String
@@ -37,7 +37,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. Other methods launch the app and open sessions.
+  /// Performs an action on this app. The app is launched and its sessions are opened by other methods.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -70,14 +70,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. Its sessions are closed or, as on some systems, stay open. If sessions stay open, the accessory
-  /// notices no change, but its bytes are no longer read.
+  /// Ends the app. The app's sessions are closed or, as on some systems, stay open. If sessions stay open, the
+  /// accessory notices no change, but its bytes are no longer read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, !openSessions.isEmpty {
       killed = ended
-      // Separate connections for sessions are closed, as the sockets of a process are when it exits.
+      // Separate connections for sessions are closed, just as a process's sockets are closed when the process exits.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {

@@ -3,13 +3,14 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessorySessions
 
-/// A recording of cables, as pcapng or as a transcript. Clients can start and stop it while the cables are in use.
+/// A recording of cables, as pcapng or as a transcript. Clients can start and stop a recording while the cables are in
+/// use.
 ///
 /// The bytes are kept in memory, so that clients can read them. If the server keeps files, the bytes are also written
-/// to one. When the limit is reached, the recording stops, but the file remains valid.
+/// to a file. When the limit is reached, the recording stops, but the file remains valid.
 final class ControlledCapture {
   static let mostCaptures = 1_000
-  /// How many bytes all captures of a server may have in total.
+  /// The maximum number of bytes in all of a server's captures.
   static let mostBytes = 256 << 20
 
   enum Form: String, CaseIterable, Sendable {
@@ -70,7 +71,7 @@ final class ControlledCapture {
     }
   }
 
-  /// If the capture records the whole world, adds an object that is new in the world.
+  /// If the capture records the whole world, adds an object that has just been added to the world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }
@@ -132,7 +133,7 @@ extension ControlServer {
     package let name: String
     /// The accessory's world, or the address where the accessory is plugged in.
     package let place: String
-    /// When the clock of the accessory's world showed zero, in nanoseconds since 1970.
+    /// The time at which the clock of the accessory's world showed zero, in nanoseconds since 1970.
     package let epoch: Int64
     /// The observers of the accessory's cables, by key. Positive keys are used by the server itself.
     package let taps: CableTaps

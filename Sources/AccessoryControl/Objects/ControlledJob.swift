@@ -5,7 +5,7 @@ import AccessoryRuns
 /// A run that takes a while, such as a load test, a scenario, or worlds generated from seeds. A job reports its
 /// progress, can be cancelled, and keeps its report after it has ended.
 final class ControlledJob {
-  /// How many jobs are kept. When there are more, the oldest job that has ended is dropped.
+  /// The maximum number of jobs. If there are more, the oldest job that has ended is dropped.
   static let mostKept = 100
 
   enum Kind: String, CaseIterable, Sendable {
@@ -19,7 +19,7 @@ final class ControlledJob {
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
-  /// Stops the run. It then ends with the results collected so far.
+  /// Stops the run. The run then ends with the results collected so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
   /// Reports in older formats, which existing programs still read.
@@ -64,9 +64,9 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Calls `step` once per turn of the loop, so that other clients are served in between. This continues until `step`
-  /// returns nil or the job is cancelled. Then calls `finish`, which ends the job. `step` returns the progress, or nil
-  /// if the work is done.
+  /// Calls `step` once per turn of the loop, so that other clients are served in between. The calls continue until
+  /// `step` returns nil or the job is cancelled. When the calls have ended, `finish` is called and ends the job. `step`
+  /// returns the progress, or nil if the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false

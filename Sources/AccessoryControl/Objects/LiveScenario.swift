@@ -7,8 +7,8 @@ import AccessoryWorlds
 
 /// Plays the accessories and cables of a scenario in one of the server's worlds, for an app in that world.
 ///
-/// The scenario does not change the world's device. It skips steps for the device, other apps and other SDKs, and lists
-/// the skipped steps in the result. When the scenario ends, it removes its accessories.
+/// The scenario does not change the world's device. The scenario skips steps for the device, other apps and other SDKs,
+/// and lists the skipped steps in the result. When the scenario ends, its accessories are removed.
 final class LiveScenario {
   private static let period = Duration.milliseconds(500)
 
@@ -105,8 +105,8 @@ final class LiveScenario {
     job.end(report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// Returns the app's events in the form that a scenario expects. Only events about the scenario's accessories, and
-  /// about connections that began during the run, are included.
+  /// Returns the app's events in the form that a scenario expects. Events about other accessories, and about
+  /// connections that began before the run, are left out.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
     var connections: Set<Int> = []

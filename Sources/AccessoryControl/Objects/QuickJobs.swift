@@ -10,7 +10,7 @@ import LinuxIO
 extension ControlledJob {
   /// How many turns the virtual loop runs before other clients are served.
   private static let turnsAtOnce = 2_000
-  /// The maximum size of a run's trace in bytes. It is low because a server keeps many traces.
+  /// The maximum size of a run's trace in bytes, which is low because a server keeps many traces.
   private static let mostTraced = 1 << 20
 
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {

@@ -5,7 +5,7 @@ import AccessorySessions
 import LinuxIO
 
 /// Relays bytes unchanged between an accessory and an Apple device. To the accessory, the proxy looks like a device; to
-/// the device, it looks like the accessory.
+/// the device, the proxy looks like the accessory.
 ///
 /// ```
 ///   device ──▶ port │ proxy │ dialer ──▶ accessory
@@ -75,7 +75,7 @@ public final class CableProxy: CableOwner {
     unplug("the proxy is exiting")
   }
 
-  /// The counts so far. They include the current connection.
+  /// The counts so far, including the current connection.
   public var counts: Counts { plugged.map { past.adding($0.cable) } ?? past }
 
   /// Whether there is a cable between the proxy and the accessory.

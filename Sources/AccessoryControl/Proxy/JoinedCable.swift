@@ -8,18 +8,18 @@ import IAP2
 ///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
 /// ```
 ///
-/// Until a device connects, the cable reads the accessory's bytes and holds them. Because the cable is reading, it
-/// notices when the accessory disconnects. Because it holds the bytes, a device that connects later misses none. If
-/// there are several detection sequences, the cable holds only one, because the device would answer every one of them.
-/// If one side closes normally, the other side receives the remaining bytes before it is closed. If one side is lost,
-/// the other side is closed immediately.
+/// Until a device connects, the cable reads the accessory's bytes and holds them. Reading reveals when the accessory
+/// disconnects. Because the bytes are held, a device that connects later misses none of them. If there are several
+/// detection sequences, the cable holds only one, because the device would answer every one of them. If one side closes
+/// normally, the other side receives the remaining bytes before it is closed. If one side is lost, the other side is
+/// closed immediately.
 ///
-/// Invariant: the memory used is limited. At most one chunk waits in each direction, and no more than about
-/// ``mostHeld`` bytes wait for a device.
+/// Invariant: memory use is limited. At most one chunk waits in each direction, and no more than about ``mostHeld``
+/// bytes wait for a device.
 final class JoinedCable {
   /// When this many bytes are held, the cable stops reading from the accessory until a device connects.
   static let mostHeld = 65_536
-  /// After one side has closed, how long to wait without any progress in sending the remaining bytes.
+  /// How long to wait without any progress in sending the remaining bytes after one side has closed.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -63,7 +63,8 @@ final class JoinedCable {
   var hasDevice: Bool { device != nil }
   var counts: (accessory: Int, device: Int) { (accessory.received, device?.received ?? 0) }
 
-  /// Connects the device's channel. It receives the held bytes, and then everything else that the accessory sends.
+  /// Connects the device's channel. The device receives the held bytes, and then everything else that the accessory
+  /// sends.
   func join(_ channel: any Channel) {
     let way = Way(channel, .device)
     (way.cable, device) = (self, way)

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A client of the control protocol. It makes calls and receives results and notifications, either as lines or over
+/// A client of the control protocol, which makes calls and receives results and notifications, either as lines or over
 /// HTTP.
 ///
 /// - Calls begin in order but may complete in a different order. A call that waits, such as `time.runUntil`, does not
@@ -70,7 +70,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // Once its result is sent, the call no longer counts as waiting, so that the client can end.
+      // Once a result is sent, its call no longer counts as waiting, so that the client can end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -141,7 +141,7 @@ public final class ControlClient {
 }
 
 struct ControlSubscription {
-  /// Selects the events that the client receives from a world; nil stands for all.
+  /// Selects the events of a world that the client receives; a nil property selects all events.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?
@@ -152,9 +152,9 @@ struct ControlSubscription {
     }
   }
 
-  /// Selects the events from worlds that are not in ``worlds``; nil if the client receives none from them.
+  /// The choice of events from worlds that are not in ``worlds``, or nil if the client receives none of those events.
   var others: Choice?
-  /// Selects the events from each of these worlds; nil if the client receives none from the world.
+  /// The choice of events from each of these worlds, or nil for a world from which the client receives no events.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

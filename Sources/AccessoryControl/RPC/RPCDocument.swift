@@ -1,8 +1,8 @@
 import AccessoryFormats
 
 extension ControlClient {
-  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once. It receives the answer as a
-  /// line, or nil if there is no answer.
+  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once with the answer as a line, or
+  /// with nil if there is no answer.
   package func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
     // Ignores blank lines.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
@@ -83,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// The error for a request that cannot be parsed. It includes the request's ID if there is one.
+/// The error for a request that cannot be parsed, with the request's ID if there is one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -108,7 +108,7 @@ enum RPCID: Hashable, Sendable {
 }
 
 struct RPCRequest {
-  /// The request's ID, or nil for a notification. Notifications are not answered.
+  /// The request's ID, or nil for a notification, which is not answered.
   var id: RPCID?
   var method: String
   var params: JSON5Value

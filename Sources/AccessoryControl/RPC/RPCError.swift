@@ -46,7 +46,7 @@ package struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// Describes for the documentation when the error occurs.
+    /// A description, for the documentation, of when the error occurs.
     package var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
@@ -68,7 +68,7 @@ package struct RPCError: Error, Equatable, Sendable {
 
   /// An invalid parameter.
   package struct Problem: Equatable, Sendable {
-    /// The path of the invalid value, such as `protocols[1]`. Empty if the whole object is invalid.
+    /// The path of the invalid value, such as `protocols[1]`, or an empty string if the whole object is invalid.
     package var path: String
     package var message: String
   }
@@ -85,8 +85,8 @@ package struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error about invalid parameters. In messages about parameters, the name of `method` replaces that of
-  /// `record`.
+  /// Creates an error about invalid parameters. In messages about parameters, the name `record` is replaced with that
+  /// of `method`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

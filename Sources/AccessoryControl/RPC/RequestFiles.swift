@@ -5,8 +5,8 @@ import LinuxIO
 
 /// Reads the files that a request names.
 ///
-/// Files are never read on the loop, because a disk may not respond. If a method needs a file that has not been read,
-/// it fails. After another thread has read the file, the method is called again. Methods must therefore read their
+/// Files are never read on the loop, because a disk may not respond. A method that needs a file that has not been read
+/// yet fails. After another thread has read the file, that method is called again. Methods must therefore read their
 /// files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
@@ -46,7 +46,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // These two values are used only on the loop.
+    // `late` and `done` are used only on the loop.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {
@@ -57,7 +57,7 @@ final class RequestFiles: Sendable {
     do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
   }
 
-  /// Stores a result. Returns true if it is the first result for this file.
+  /// Stores a result. Returns true if this result is the first one for the file.
   @discardableResult
   private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
     state.withLock { state in

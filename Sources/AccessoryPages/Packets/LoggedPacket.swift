@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// A packet that was sent over a cable, or consecutive bytes that belong to no packet.
+/// A packet that was sent over a cable, or consecutive bytes that are not part of a packet.
 package struct LoggedPacket: Equatable, Sendable {
   package enum Event: String, CaseIterable, Sendable {
     case packet
@@ -10,7 +10,7 @@ package struct LoggedPacket: Equatable, Sendable {
     case iap1
     case skipped
     case transfer
-    /// A fault had an effect on the packet.
+    /// A fault acted on the packet.
     case fault
   }
 
@@ -21,13 +21,13 @@ package struct LoggedPacket: Equatable, Sendable {
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// The protocol of the native channel on which the packet was transferred, or nil if it was not sent on a native
+  /// The protocol of the native channel on which the packet was sent, or nil if the packet was not sent on a native
   /// channel.
   package var channel: String?
   package var header: PacketHeader?
-  /// What kind of data the packet's link session carries, or nil if the log contains no SYN for the link.
+  /// What kind of data the packet's link session carries, or nil if the log does not contain the link's SYN.
   package var kind: LinkSession.Kind?
-  /// The fault that had an effect on the packet, as written for `--fault`.
+  /// The fault that acted on the packet, as written for `--fault`.
   package var fault: String?
   /// Whether an earlier packet had this sequence number.
   package var isRepeated = false
@@ -57,11 +57,11 @@ extension LoggedPacket {
     return narrator.messages(in: header, packet: bytes.span.bytes).map(\.id)
   }
 
-  /// How many characters or bytes of session data to show.
+  /// The maximum number of characters or bytes of session data to show.
   private static let shownText = 200
   private static let shownBytes = 16
 
-  /// The External Accessory session that the packet carries data for, or nil if there is none.
+  /// The External Accessory session whose data the packet carries, or nil if the packet carries no such data.
   package var externalSession: Int? {
     guard let data = externalData else { return nil }
     return Int(bytes[data.lowerBound - 2]) << 8 | Int(bytes[data.lowerBound - 1])

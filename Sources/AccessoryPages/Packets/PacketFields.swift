@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// Returns the checksum, and whether it is valid. If it is, the sum of all bytes is 0.
+  /// Returns the checksum, and whether it is valid. If the checksum is valid, the sum of all bytes is 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }

@@ -3,14 +3,14 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// The packets that passed over a world's cables, as `packet.list` returns them.
+/// The packets on a world's cables, as `packet.list` returns them.
 ///
-/// Recording every packet costs time and memory, so it starts only when a client requests it with `packet.record`. Each
-/// cable's first packets are always kept. They show how the accessory connected, and they include the SYN, which
-/// defines the link sessions.
+/// Recording every packet costs time and memory, so recording starts only when a client requests it with
+/// `packet.record`. Each cable's first packets are always kept. The first packets show how the accessory connected, and
+/// they include the SYN, which defines the link sessions.
 ///
-/// Invariant: the log keeps the newest packets. Its limits are ``Limits/packets`` and ``Limits/bytes``, or far fewer
-/// while recording is off.
+/// Invariant: the log keeps the newest packets, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes, or far
+/// fewer while recording is off.
 package final class PacketLog {
   package struct Limits: Equatable, Sendable {
     package var packets = 100_000

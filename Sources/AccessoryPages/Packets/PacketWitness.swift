@@ -15,7 +15,7 @@ final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were skipped. If so, the next bytes may begin in the middle of a packet.
+    /// Whether bytes were skipped, so that the next bytes may begin in the middle of a packet.
     var isTorn = false
     /// The sequence number of the newest packet that has a payload.
     var highest: UInt8?
@@ -87,7 +87,7 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // The narrator learns from the SYN which sessions there are.
+    // The SYN tells the narrator which sessions the link has.
     if header.control.contains(.syn) { _ = narrator.line(for: header, packet: packet) }
     entry.kind = narrator.kind(of: header.session)
     if header.control.contains(.syn) {

@@ -5,9 +5,9 @@ import IAP2
 
 /// The contents of a trace, as JSON for the page's module trace.js.
 ///
-/// A packet is a list: the time in microseconds, the cable, the sender (0 accessory, 1 device), the event, a text, the
-/// bytes in base64, how many bytes were cut off, and an object with properties that few packets have, such as messages
-/// and fields.
+/// A packet is a list of these elements: the time in microseconds, the cable, the sender (0 accessory, 1 device), the
+/// event, a text, the bytes in base64, how many bytes were cut off, and an object with properties that few packets
+/// have, such as messages and fields.
 struct TraceData {
   /// If the packets exceed the limit, long packets are cut to this length.
   private static let shortest = 64
@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// Returns the whole JSON object. It contains `runs` or, if there are none, the run of `recorder`. The character `<`
-  /// is escaped, so that no text can close the HTML element that contains the object.
+  /// Returns the whole JSON object, which contains `runs` or, if there are none, the run of `recorder`. The character
+  /// `<` is escaped, so that no text can close the HTML element that contains the object.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object: JSONObject = [
       "easim": "trace", "version": 1, "program": recorder.program, "command": recorder.command, "verdict": verdict.word,
@@ -84,7 +84,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence that says what is missing from the file. Empty if nothing is missing.
+  /// A sentence that says what is missing from the file, or an empty string if nothing is missing.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }

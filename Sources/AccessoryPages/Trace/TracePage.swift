@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The page of a trace. It is a single document that contains the data and the live page's style and modules, and it
-/// loads no other files.
+/// The page of a trace, which is a single document. The page contains the data and the live page's style and modules,
+/// and loads no other files.
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
@@ -75,8 +75,8 @@ struct TracePage {
     )
   }
 
-  /// Returns the imported names and the file from a line such as `import { a } from "./b.js";`, or nil if the line is
-  /// no import.
+  /// Returns the imported names and the file from a line such as `import { a } from "./b.js";`, or nil if the line
+  /// imports nothing.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")

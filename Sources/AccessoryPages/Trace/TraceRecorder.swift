@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessorySessions
 
 /// Records a run's events and the packets on its cables, for use in a trace. A trace is a copy of the live page that
-/// contains these events and packets. It is a single file, which browsers can open without a server.
+/// contains these events and packets. A trace is a single file, which browsers can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -28,12 +28,12 @@ public final class TraceRecorder {
   /// The kind of time that the run uses: `real`, `virtual` or `recorded`.
   let time: String
   package let log: PacketLog
-  /// The newest events. Each is in JSON, in the form of an `event` notification's parameters.
+  /// The newest events. Each event is in JSON, in the form of an `event` notification's parameters.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// For each cable name, the number of the newest cable with that name. When another cable with the same name appears,
-  /// it gets a new number.
+  /// For each cable name, the number of the newest cable with that name. Each further cable with the same name gets a
+  /// new number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
   /// Whether to derive attachments and sessions from the packets, because no device or accessory reports them.
@@ -129,7 +129,7 @@ public struct TracedRun {
   }
 }
 
-/// The result of a run, which its trace shows at the top.
+/// The result of a run. The run's trace shows it at the top.
 public struct TraceVerdict: Equatable, Sendable {
   /// `passed`, `failed`, or another word if the run had nothing to judge.
   public var word: String

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events, such as identification and sessions, from control messages. This is used for cables about which
-/// nothing else is known, such as those in a capture.
+/// Derives events, such as identification and sessions, from the control messages on cables about which nothing else is
+/// known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
     var begun: Instant

@@ -1,5 +1,5 @@
-// Shows load tests: throughput and latency during a run, a report after it, and a history in which users can compare
-// two runs.
+// Shows load tests: throughput and latency during a run, a report when the run has ended, and a history in which users
+// can compare two runs.
 import { bytes, duration, h, keyed, oneLine, perFrame, plain, replace, save, setText, svg } from "./dom.js";
 import { field, values } from "./forms.js";
 import { FaultRow } from "./overview.js";
@@ -14,7 +14,7 @@ export class Bursts {
     this.slices = new Map();
     // The latencies over time of runs that have ended, taken from their reports.
     this.maps = new Map();
-    // The goals of runs that were started on this page. Charts show them as lines.
+    // The goals of runs that were started on this page. Charts show goals as lines.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -267,8 +267,8 @@ function goalField() {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// Returns the latencies in each time slice of a report's latency map. Each latency is taken to be in the middle of its
-// row.
+// Returns the latencies in each time slice of a report's latency map. Each latency is assumed to lie in the middle of
+// its row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);

@@ -1,5 +1,5 @@
-// Sends the requests of all buttons and forms on the page. Shows each result near the control that was used, and lets
-// users copy the last request as a shell command.
+// Sends the requests of all buttons and forms on the page. Each result is shown near the control that was used, and
+// users can copy the last request as a shell command.
 import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 import { toast } from "./toast.js";

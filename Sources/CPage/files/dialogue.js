@@ -1,4 +1,4 @@
-// Shows a session as a dialog: what the app sent is on one side, and what the accessory sent is on the other.
+// Shows a session as a dialog: what the app sent is on one side, and what the accessory sent is on the other side.
 import { bytes, h, oneLine, plain, replace, save, seconds } from "./dom.js";
 import { payloadOf, textOf } from "./source.js";
 

@@ -35,7 +35,7 @@ export function replace(element, ...children) {
   fill(element, children);
 }
 
-// Control characters, and characters that change the text direction. They are shown as numbers.
+// Control characters, and characters that change the text direction, are shown as numbers.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 export function plain(value) {

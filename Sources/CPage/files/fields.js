@@ -1,5 +1,4 @@
-// Shows the bytes of a packet next to its fields. Selecting bytes highlights the field that they belong to, and vice
-// versa.
+// Shows the bytes of a packet next to its fields. Selecting bytes highlights their field, and vice versa.
 import { h, oneLine, replace } from "./dom.js";
 
 const MOST_BYTES = 4_096;

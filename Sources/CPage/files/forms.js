@@ -11,7 +11,8 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // Returns all kinds of one definition, such as all quirks or all faults, with names, descriptions and properties.
+  // Returns all kinds of one definition, such as all quirks or all faults, with their names, descriptions and
+  // properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -83,7 +84,7 @@ export function field(schema, { title, changed } = {}) {
 // Turns "bytesPerSecond" into "bytes per second".
 export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
-// Adapts a pattern from a schema, because these patterns are not written for the `v` flag.
+// Adapts a pattern from a schema, because schemas' patterns are not written for the `v` flag.
 function jsPattern(pattern) {
   if (!pattern) return undefined;
   const inner = pattern.replace(/^\^/, "").replace(/\$$/, "");
@@ -161,8 +162,8 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// Returns the scale of the slider for a fault's parameter. The scale is logarithmic for durations and large numbers,
-// and in percent for probabilities.
+// Returns the scale of the slider for a fault's parameter. The scale is logarithmic for durations and large numbers.
+// For probabilities, it is in percent.
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {

@@ -1,5 +1,5 @@
-// Paints the lanes of a LaneModel on a canvas. `drawn` contains the shapes that were painted. It is needed to find the
-// shape under the pointer, and to compare the picture with the events.
+// Paints the lanes of a LaneModel on a canvas. `drawn` contains the shapes that were painted. The shapes are needed to
+// find the one under the pointer, and to compare the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
 export const AXIS = 22;
@@ -41,8 +41,8 @@ export class LanePainter {
       const rowTop = isCompact ? top : top + bar.row * rowHeight;
       const y = isSession && hasSessions ? rowTop + (isCompact ? BAR - 5 : BAR + 3) : isThin ? rowTop + 4 : rowTop;
       const height = isCompact && isSession ? 5 : isThin ? BAR - 8 : BAR;
-      // If there are several bars within a pixel, draws only one, because thousands of them look like a single bar
-      // anyway.
+      // If several bars lie within a pixel, draws only one, because thousands of bars there would look like a single
+      // bar anyway.
       const track = (isCompact ? 0 : bar.row * 4) + (isSession ? 1 : isThin ? 2 : 0);
       if (w < 3 && x + w <= (covered[track] ?? -1) + 0.7) continue;
       covered[track] = Math.max(covered[track] ?? -1, x + w);

@@ -1,6 +1,6 @@
 // Shows a LaneModel as a picture that follows the current time, with a time axis that is always visible. Users can
-// zoom, scroll and select a time range. A list contains the shapes that were drawn last. It is needed to find the shape
-// under the pointer, and to compare the picture with the events.
+// zoom, scroll and select a time range. The shapes that were drawn last are kept in a list. The shapes are needed to
+// find the one under the pointer, and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -8,7 +8,7 @@ const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// If there are more lanes than this, each lane is a single line until the user opens it.
+// If there are more lanes than this, each lane is shown as a single line until the user opens it.
 const MOST_TALL = 12;
 const TALLEST = 440;
 
@@ -361,7 +361,7 @@ export class LaneView {
     pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
-  // Hides the lane of an accessory or app that has ended, once all its bars and marks are out of view.
+  // Hides the lane of an accessory or app that has ended, once all the lane's bars and marks are out of view.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -405,8 +405,8 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // Keeps the picture moving while anything in it is active. Otherwise, the picture is redrawn only when something
-  // changes.
+  // Keeps the picture moving while anything in it is active. If nothing is active, the picture is redrawn only when
+  // something changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>

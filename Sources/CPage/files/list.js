@@ -1,4 +1,4 @@
-// A list of any length. It creates elements only for the rows that are visible. The list stays scrolled to its end
+// A list of any length, which creates elements only for the rows that are visible. The list stays scrolled to its end
 // until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 

@@ -1,5 +1,5 @@
-// The page: its views, the current world, and the connection. The token follows '#' in the page's address. It is sent
-// only in a header of each request.
+// The page: its views, the current world, and the connection. The token, which follows '#' in the page's address, is
+// sent only in a header of each request.
 import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
 import { Store } from "./store.js";

@@ -1,6 +1,6 @@
 // Derives a world's lanes, with their bars and marks on a time axis, from event notifications, such as a scenario's
-// event lines. There is a lane for each accessory, one for the cables, one for the device, and one for each app. If
-// packets are known, they add the sessions' traffic and the effects of faults.
+// event lines. There is a lane for each accessory, one for the cables, one for the device, and one for each app.
+// Packets, if they are known, add the sessions' traffic and the effects of faults.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -60,7 +60,7 @@ export class LaneModel {
     this.lane("device", "device", "Apple device");
     this.gaps = [];
     this.waitingSessions = [];
-    // All sessions, oldest first. A packet belongs to the newest session that has its number.
+    // All sessions, oldest first. A packet belongs to the newest session that has the session number in the packet.
     this.sessions = [];
     // Named periods in a lane, and periods in which a fault is active.
     this.phases = [];
@@ -129,7 +129,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // Adds a fault. Its `after` and `for` are counted from now.
+  // Adds a fault. The fault's `after` and `for` are counted from now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -172,7 +172,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // Finds or creates the record of a session. Both sides report each session.
+  // Finds or creates the record of a session. A session is reported by both sides.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -209,7 +209,7 @@ export class LaneModel {
   }
 
   phase(lane, t0, t1, name) {
-    // In virtual time, a phase may have no duration. Such a phase is not shown.
+    // Phases without a duration, which occur in virtual time, are not shown.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
@@ -317,7 +317,7 @@ export class LaneModel {
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
           record: this.openSession(notice),
         };
-        // A scenario has only one app. In other worlds, the list of each app's sessions shows which app a session
+        // A scenario has only one app. In other worlds, the lists of each app's sessions show which app a session
         // belongs to.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
@@ -343,7 +343,7 @@ export class LaneModel {
     }
   }
 
-  // Whether all events come from the device and none from an accessory.
+  // Whether all events come from the device, and none from an accessory.
   get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
 
   takeDeviceCable({ event, t, number, up, text, reason, on }) {

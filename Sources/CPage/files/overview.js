@@ -5,7 +5,7 @@ import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./for
 import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
-// The values for parameters that have no default. They let a new fault take effect immediately.
+// The values for parameters that have no default, so that a new fault takes effect immediately.
 const FIRST = { Duration: "50ms", Chance: "10%" };
 
 export class Overview {
@@ -26,7 +26,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // If there are many cards, their box scrolls, and the lines must then be redrawn.
+    // If there are many cards, the box that contains them scrolls, and the lines must be redrawn.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
@@ -138,7 +138,8 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
-  // A fault takes effect with its default values as soon as it is chosen. Its sliders then change the parameters.
+  // A fault takes effect with its default values as soon as it is chosen. The fault's sliders then change its
+  // parameters.
   faultMenu() {
     const { desk } = this;
     const option = (name, text) => h("option", { value: name, title: text }, name);
@@ -202,7 +203,7 @@ class AccessoryCard {
   }
 }
 
-// Returns the accessory's name. If another accessory has the same name, the serial number follows.
+// Returns the accessory's name. If another accessory has the same name, the serial number is appended.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }
@@ -234,8 +235,7 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // The slider always shows the fault's current value, including changes made by other clients. The exception is while
-  // the user is moving the slider.
+  // Unless the user is moving the slider, it shows the fault's current value, including changes made by other clients.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -265,7 +265,7 @@ export class FaultRow {
     };
   }
 
-  // Sends one request at a time. Each request changes only the values whose sliders were moved.
+  // Sends one request at a time, which changes only the values whose sliders were moved.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;

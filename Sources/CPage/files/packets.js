@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown. From then on, the server records every packet.
+  // Called when the view is shown. After that, the server records every packet.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
@@ -278,8 +278,8 @@ export class Packets {
     }
   }
 
-  // Shows the session that is selected in the list of sessions. If none is selected there, shows the session of the
-  // selected packet.
+  // Shows the session that is selected in the list of sessions. If no session is selected in the list, shows the
+  // session of the selected packet.
   async followSession() {
     const chosen = this.list.rows[this.list.chosen];
     const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
@@ -288,7 +288,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // Returns the listed packets with all their bytes. Fetches bytes that the page does not have.
+  // Returns the listed packets with all their bytes, and fetches bytes that the page does not have yet.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

@@ -1,5 +1,5 @@
-// Writes packets as a pcapng file like that of `--capture`. Each cable has a LINKTYPE_USER0 interface and each native
-// channel a LINKTYPE_USER1 interface. The flags state the direction, and outbound means sent by the device.
+// Writes packets as a pcapng file like that of `--capture`. Each cable has a LINKTYPE_USER0 interface, and each native
+// channel has a LINKTYPE_USER1 interface. The direction is in the flags; packets sent by the device are outbound.
 
 const encoder = new TextEncoder();
 

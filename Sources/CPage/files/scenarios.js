@@ -1,4 +1,4 @@
-// Shows a scenario with the robust and the naive client, with the lanes of both runs side by side.
+// Shows a scenario with the robust and the naive client, and the lanes of both runs side by side.
 import { h, oneLine, replace, save, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";

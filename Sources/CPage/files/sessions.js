@@ -32,7 +32,8 @@ export class SessionBox {
       h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
   }
 
-  // If the accessory is an echo, its reply is compared with these bytes. Other accessories are not expected to reply.
+  // If the accessory echoes, its reply is compared with these bytes. Accessories that do not echo are not expected to
+  // reply.
   expect(params) {
     this.verdict.textContent = "";
     this.count = 0;

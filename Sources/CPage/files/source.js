@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // The session data in readable form, formatted as the server formats it.
+  // The session data in readable form, in the same format as the server's.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);

@@ -1,5 +1,5 @@
 // What the page knows about the server: its worlds with their accessories, apps, sessions and jobs, and each world's
-// notifications. It comes from the event stream, and from lists that are requested after each change.
+// notifications. This state comes from the event stream, and from lists that are requested after each change.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -95,7 +95,7 @@ export class Store extends EventTarget {
   useToken(token) {
     if (token === this.server.token) return;
     this.server.token = token;
-    // A different token means a different server.
+    // A different token means that the server is a different one.
     this.worlds.clear();
     this.rates.clear();
     this.jobs = [];
@@ -212,8 +212,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // Requests the accessories and sessions of each app, and the faults of each accessory. The page shows these lists
-  // once all of them have arrived.
+  // Requests the accessories and sessions of each app, and the faults of each accessory. The page shows the lists of a
+  // world once all of them have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),

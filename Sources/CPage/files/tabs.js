@@ -1,8 +1,8 @@
-// A group of views. Users choose one of them with tabs.
+// A group of views, of which users choose one with tabs.
 import { h } from "./dom.js";
 
 export class Tabs {
-  // `place` is the element that contains the tabs. The choice is stored under `name`.
+  // `place` is the element that contains the tabs. The user's choice is stored under `name`.
   constructor(place, name) {
     this.place = place;
     this.name = name;
@@ -41,7 +41,7 @@ export class Tabs {
       view.tab.tabIndex = isShown ? 0 : -1;
       if (isShown) view.opened?.(); else view.closed?.();
     }
-    // If the page was opened from a file, there may be no storage.
+    // A page that was opened from a file may have no storage.
     try { sessionStorage.setItem(this.name, name); } catch { /* Without storage, the choice is not remembered. */ }
   }
 

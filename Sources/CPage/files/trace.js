@@ -1,4 +1,4 @@
-// Shows a trace. A trace is a set of runs that have ended. The views are the same as on the live page, but they need no
+// Shows a trace. A trace is a set of runs that have ended. The views are the same as on the live page. They need no
 // server, because the page contains the data. Related runs, such as the same scenario played with two different
 // clients, are shown side by side. The packets and the log belong to the run that is selected.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
@@ -120,7 +120,7 @@ function choose(run) {
   replace(panels.log, run.events.element);
   run.packets.opened();
   run.events.request();
-  // Lets scripts in the browser's console see the data.
+  // Lets scripts in the browser's console see the trace's data.
   globalThis.easim = { ...run, data, runs: shown };
 }
 
