@@ -4,7 +4,7 @@ import AccessoryFormats
 /// The result of a run, or of some of its shards. A run is a load test, a check, a series of random worlds, a series of
 /// scenarios, or a replay.
 ///
-/// Each kind of report provides its contents. This module generates all formats from them:
+/// Each kind of report provides its contents, from which this module generates all formats:
 ///
 /// | form | from |
 /// |---|---|
@@ -17,7 +17,7 @@ import AccessoryFormats
 public protocol Report: WritableReport, Equatable {
   /// The kind of report, as written in report files, such as "soak report".
   static var kind: String { get }
-  /// The format version. It increases when easim can no longer read older reports.
+  /// The format version. The version increases when easim can no longer read older reports.
   static var version: Int { get }
   /// The limits on the size and depth of report files.
   static var limits: JSON5.Limits { get }
@@ -26,15 +26,15 @@ public protocol Report: WritableReport, Equatable {
 
   /// Which shards the report contains.
   var shards: ShardSet { get }
-  /// The reason why the report's shard is incomplete, or nil if it is complete. An incomplete shard is not merged with
-  /// others.
+  /// The reason why the report's shard is incomplete, or nil if the shard is complete. An incomplete shard is not
+  /// merged with others.
   var unfinished: String? { get }
   /// Whether the run passes even if there was nothing to compare.
   var allowsEmpty: Bool { get set }
   /// The outcome of the run, derived from its figures and plan.
   var verdict: Verdict { get }
   /// The outcome of the run. If the run was compared with an earlier run, the outcome includes the comparison;
-  /// otherwise, it is ``verdict``.
+  /// otherwise, the outcome is ``verdict``.
   var outcome: Verdict { get }
 
   /// The title of the page, such as "easim check: Echo".
@@ -51,15 +51,15 @@ public protocol Report: WritableReport, Equatable {
   var sections: [PageSection] { get }
   /// The report as a single JSON object, on one line.
   var json: JSONObject { get }
-  /// The date of the run. Empty if the report has none.
+  /// The date of the run, or an empty string if the report has no date.
   var date: String { get }
 
   /// Returns the differences between this report's plan and the other report's plan, as one sentence per difference.
   /// Results can be compared only if their plans are the same.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier run that had the same plan. After this call, ``outcome`` and every format show
-  /// which figures became worse by more than the fraction `tolerance`. Returns false if this kind of report does not
-  /// support the comparison.
+  /// which figures became worse by more than the fraction `tolerance`. Returns false if reports of this kind do not
+  /// support comparisons.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
   /// Merges the report of other shards into this report, or throws an error and leaves this report unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
@@ -76,7 +76,7 @@ extension Report {
   public var sections: [PageSection] { [] }
   /// By default, a report has no date.
   public var date: String { "" }
-  /// By default, plans do not differ.
+  /// By default, a plan has no differences from another plan.
   public func differences(from other: Self) -> [String] { [] }
 
   /// By default, a report does not support comparisons.
@@ -85,7 +85,7 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// The reason why this report does not cover a whole run or shard, or nil if it does.
+  /// The reason why this report does not cover a whole run or shard, or nil if the report covers one.
   public var gap: String? { unfinished ?? shards.gap }
 
   /// Creates a report from the JSON tree of a file. Keys that later versions of easim added are ignored. If the file is
@@ -128,8 +128,8 @@ extension Report {
     }
   }
 
-  /// Returns a test case that fails or is skipped if the run did not complete its plan or had nothing to do. Otherwise,
-  /// returns no test cases.
+  /// Returns a test case that fails or is skipped if the run did not complete its plan or had nothing to do, or no test
+  /// case otherwise.
   ///
   /// - Parameters:
   ///   - all: the name of the test case if the run did not complete its plan, such as "every world was played".
@@ -143,7 +143,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// Identifies a file as a report. It consists of a marker, the kind of report, and the version.
+/// Identifies a file as a report, by a marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
@@ -155,10 +155,10 @@ public struct ReportHeader: Equatable, Sendable {
 }
 
 extension Report {
-  /// The first keys of a report. They identify it as a report.
+  /// The first keys of a report, which identify it as a report.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that state how the run ended. These keys must agree with the figures in the file.
+  /// The keys that state how the run ended. The verdict's keys must agree with the figures in the same file.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },
@@ -191,7 +191,7 @@ extension Report {
   }
 }
 
-/// A format for reports. Its name is also the file extension.
+/// A format for reports, whose name is also the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
   case json
   /// The report as text for a terminal.
@@ -207,7 +207,7 @@ public enum ReportForm: String, CaseIterable, Sendable {
 /// A report that can be written to a file. The file's extension selects the format.
 public protocol WritableReport: Sendable {
   static var forms: [ReportForm] { get }
-  /// Returns the contents of a file. The format is one of the ``forms``, or text.
+  /// Returns the contents of a file in one of the ``forms``, or as text.
   func text(as form: ReportForm) -> String
 }
 

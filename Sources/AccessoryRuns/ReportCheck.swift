@@ -25,8 +25,8 @@ public struct ReportCheck: Equatable, Sendable {
   /// The check as a single line, such as "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
-  /// Compares the checks that a file contains under `key` with checks computed from the file's other keys. Their texts
-  /// may differ, because the file may have been written by another version of easim.
+  /// Compares the checks that a file contains under `key` with checks computed from the file's other keys. The texts of
+  /// checks may differ, because the file may have been written by another version of easim.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// A value that a run has measured or counted.
 public struct ReportFigure: Sendable {
-  /// The kind of value. It determines how the value is formatted.
+  /// The kind of value, which determines how the value is formatted.
   public enum Unit: Sendable {
     case time
     case rate

@@ -47,7 +47,7 @@ public struct ReportCase: Equatable, Sendable {
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 
-/// A run's checks. They can be written as JUnit XML for CI servers.
+/// A run's checks. The suite can be written as JUnit XML for CI servers.
 public struct ReportSuite: WritableReport {
   /// The only format, JUnit XML.
   public static let forms = [ReportForm.xml]

@@ -5,14 +5,15 @@ import AccessoryFormats
 /// Reports do not store a verdict but compute it from their figures and plan. The exit code is 0 only for ``passed``.
 public enum Verdict: Equatable, Sendable {
   case passed
-  /// At least one thing failed, for the given reasons.
+  /// One or more things failed, for the given reasons.
   case failed([String])
-  /// A signal or another cause stopped the run before it had completed its plan, and nothing had failed until then.
+  /// The run was stopped by a signal or for another reason before it had completed its plan. Nothing had failed until
+  /// then.
   case stopped(by: String)
   /// The run had nothing to compare, for the given reason.
   case empty(String)
 
-  /// Creates a verdict that failed for these reasons, or ``passed`` if there are none.
+  /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
   /// Creates a verdict from the first of these that is present: failures, the cause of a stop, planned work that was
@@ -42,7 +43,7 @@ public enum Verdict: Equatable, Sendable {
     }
   }
 
-  /// The reasons why the run did not pass, as one sentence each. Empty if the run passed.
+  /// The reasons why the run did not pass, as one sentence each, or an empty array if the run passed.
   public var reasons: [String] {
     switch self {
     case .passed: []

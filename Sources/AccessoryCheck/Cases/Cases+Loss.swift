@@ -184,7 +184,7 @@ extension CheckCase {
   ]
 }
 
-/// What the accessory did when the device never acknowledged its first packet.
+/// What the accessory did when the device never acknowledged the accessory's first packet.
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]
@@ -238,8 +238,8 @@ extension CheckRun {
     }
   }
 
-  /// Returns the device from `linked` after the accessory has sent its signature but before the device reports the
-  /// result.
+  /// Returns the device that `linked` returns, after the accessory has sent its signature but before the device reports
+  /// the result.
   func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
     try needAuthenticationFirst()
     _ = try identification()
@@ -272,8 +272,8 @@ extension CheckRun {
     min(device.retransmissionTimeout * 2 + .seconds(1), .seconds(15))
   }
 
-  /// Returns an attachment on which the device does not acknowledge the accessory's certificate. Also returns all
-  /// copies of the certificate's first packet.
+  /// Returns an attachment on which the device does not acknowledge the accessory's certificate, and all copies of the
+  /// certificate's first packet.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering()
@@ -289,7 +289,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Throws a failure unless `isInTime` accepts the time that passed before the first retransmission.
+  /// Throws a failure unless `isInTime` accepts the time before the first retransmission.
   fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
     let (device, copies) = try unacknowledgedCertificate()
     guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
@@ -315,8 +315,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence. Also returns the index in its record at which 1 s of the silence
-  /// had passed.
+  /// Returns a ready attachment after 5 s of silence, and the index in the attachment's record after the first second.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

@@ -108,7 +108,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // Skips retransmissions. Their numbers are lower than the last number that was sent.
+          // Skips retransmissions. Skips retransmissions, whose numbers are lower than the last number that was sent.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -340,8 +340,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets if it is an echo, or at least its certificate
-  /// if it is not.
+  /// If the accessory echoes, returns an attachment on which it has sent many packets; otherwise, one on which it has
+  /// sent at least its certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }

@@ -74,7 +74,7 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
-      // The test for an echo comes first, because it needs an attachment of its own.
+      // The echo test comes first, because it needs an attachment of its own.
       let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
@@ -131,7 +131,7 @@ extension CheckCase {
         }
       }
       let mark = device.record.count
-      // The bytes look random, so an accessory is unlikely to send the same bytes by chance.
+      // The bytes look random, so the accessory is unlikely to send the same bytes by chance.
       let texts = ids.map { CheckBytes.mixed(16, seed: UInt64($0)) }
       for _ in 0..<4 { for (id, text) in zip(ids, texts) { try device.send(text, on: id) } }
       _ = try device.wait(within: run.settings.quiet) { false }
@@ -295,7 +295,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns whether the accessory is an echo. This is tested unless the settings say that the accessory is not one.
+  /// Returns whether the accessory echoes. Unless the settings say that the accessory does not echo, this is tested.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {

@@ -1,4 +1,4 @@
-/// A rule for accessories. It has a number, a sentence, the sources that state it, and a script that checks it.
+/// A rule for accessories, with a number, a sentence, the sources that state the rule, and a script that checks it.
 ///
 /// ```swift
 /// CheckCase(
@@ -17,7 +17,7 @@ package struct CheckCase: Sendable, Equatable {
     case note
   }
 
-  /// The case's number, as used by ``CheckSelection`` and in reports. The number divided by 100 selects the
+  /// The case's number, as used by ``CheckSelection`` and in reports. Dividing the case's number by 100 gives the
   /// ``CheckGroup``.
   package let number: Int
   /// The case's short name, such as "detection-repeat".
@@ -28,7 +28,7 @@ package struct CheckCase: Sendable, Equatable {
   package let severity: Severity
   /// How to change the firmware of an accessory that breaks the rule.
   package let fix: String
-  /// Whether the device does something in this case that no Apple device does. Such cases run only with `--hostile`.
+  /// Whether the case does something that no Apple device does. Cases that do so run only with `--hostile`.
   package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -52,7 +52,7 @@ package struct CheckCase: Sendable, Equatable {
 
   package var isOwn: Bool { number >= Self.firstOwn }
 
-  /// The case's label in text output, such as "902", or "own-902" if it is one of the user's own cases.
+  /// The case's label in text output, such as "902", or "own-902" for one of the user's own cases.
   package var label: String { isOwn ? name : String(number) }
 
   /// The case's title in text output, such as "902 replug-in-detection". The user's own cases have only a label, such
@@ -97,8 +97,8 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// What kind of source states a rule. Apple's specification is not public, so the rules come from open implementations,
-/// captures and notes.
+/// The kind of source that states a rule. Apple's specification is not public, so the rules come from open
+/// implementations, captures and notes.
 package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed

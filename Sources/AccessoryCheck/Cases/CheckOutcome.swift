@@ -4,7 +4,7 @@ package struct CheckResult: Sendable, Equatable {
   package let rule: CheckCase
   package let outcome: CheckOutcome
   package let time: Duration
-  /// Whether the check fails if the rule is broken, no matter how severe that is.
+  /// Whether the check fails if the rule is broken, no matter how severe the rule is.
   package var isStrict = false
 
   package var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
@@ -53,12 +53,12 @@ package struct CheckFailure: Error, Equatable, Sendable {
 
 /// A packet, or other bytes on the wire, that proves a failure.
 package struct CheckProof: Equatable, Sendable {
-  /// How long ago the cable was plugged in when the packet was sent.
+  /// The time since the cable was plugged in.
   package var time: Duration
   package var direction: WireDirection
   /// The packet's bytes on the wire, up to the first 256.
   package var bytes: [UInt8]
-  /// The length of the whole packet in bytes.
+  /// The packet's full length in bytes.
   package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
   package var text: String
@@ -74,7 +74,7 @@ struct CheckSkip: Error {
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
 }
 
-/// Thrown when the check is stopped by the program that runs it.
+/// Thrown when the program that runs the check stops it.
 package struct CheckStopped: Error {
   init() {}
 }

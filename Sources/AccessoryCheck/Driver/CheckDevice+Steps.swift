@@ -2,10 +2,10 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Thrown if the accessory did not take a step, which means that later steps cannot be judged.
+/// Thrown if the accessory did not take a step, so that later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
-  /// The number of the case by which this step is judged.
+  /// The number of the case that judges this step.
   let judgedBy: Int
 }
 
@@ -78,8 +78,9 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// Returns a challenge for the certificate. If the certificate is unreadable, its length selects the coprocessor
-  /// generation, and thereby the length of the challenge. Other device emulators do the same.
+  /// Returns a challenge for the certificate. If the certificate is unreadable, its length determines the coprocessor
+  /// generation, and therefore the length of the challenge. Other device emulators also choose the length of the
+  /// challenge in this way.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
@@ -96,7 +97,7 @@ extension CheckDevice {
       response: response.bytes, responseMessage: response.at)
   }
 
-  /// Requests the identification and accepts it without checking it, because its contents are judged by other cases.
+  /// Requests the identification and accepts it without checking its contents, which other cases judge.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
     let mark = messages.count
     try send(ControlMessage(.startIdentification))
@@ -157,7 +158,8 @@ extension CheckDevice {
 }
 
 extension CheckDevice.Received {
-  /// If this message is EA03 for session `id`, the status in it, which is empty if EA03 contains none. Otherwise nil.
+  /// Returns the status in this message if the message is EA03 for session `id`, or nil otherwise. The status is empty
+  /// if EA03 contains none. Otherwise nil.
   func status(of id: UInt16) -> [UInt8]? {
     guard message.id == .externalAccessorySessionStatus, let parameters = try? ParameterReader.read(message.body),
       parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]

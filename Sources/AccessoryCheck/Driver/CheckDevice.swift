@@ -4,10 +4,10 @@ import IAP2
 
 /// The Apple device's side of an attachment. A case controls what the device does.
 ///
-/// By default, it behaves like an Apple device: it answers detection, copies the accessory's values into its SYN+ACK,
-/// acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can use ``Manner``
-/// to change this behavior, and can send any packets. Unlike `DevicePeer`, this device never gives up, no matter what
-/// the accessory does, and it records everything.
+/// By default, the device behaves like an Apple device: it answers detection, copies the accessory's values into its
+/// SYN+ACK, acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can use
+/// ``Manner`` to change the device's behavior, and can send any packets. Unlike `DevicePeer`, a `CheckDevice` never
+/// gives up, no matter what the accessory does, and it records everything.
 final class CheckDevice {
   struct Manner {
     /// The limits in the device's SYN+ACK: how many packets can be outstanding, and how long a packet can be.
@@ -19,7 +19,7 @@ final class CheckDevice {
     var acknowledges = true
     /// Whether the device retransmits packets that the accessory does not acknowledge in time.
     var repeats = true
-    /// Modifies the SYN+ACK. It contains the accessory's values at first.
+    /// Modifies the SYN+ACK. The SYN+ACK initially contains the accessory's values.
     var alters: (inout LinkParameters) -> Void = { _ in }
     var detectionAnswer: [UInt8] = PacketWriter.detection
     /// Returns true for packets from the accessory that the device treats as lost.
@@ -52,7 +52,7 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// Violations of the framing of control messages. Each has the index of its packet.
+  /// Violations of the framing of control messages, each with the index of its packet.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
@@ -166,7 +166,7 @@ final class CheckDevice {
 
   private var synchronizedSequence: UInt8?
 
-  /// Sends the SYN+ACK. Sending it a second time simulates the loss of the accessory's acknowledgement.
+  /// Sends the SYN+ACK. Sending the SYN+ACK a second time simulates the loss of the accessory's acknowledgement.
   func sendAnswer(remark: String = "") { line.send(answerHeader, payload: answer.encoded, remark: remark) }
 
   private var isSendingSlowly = false
@@ -239,7 +239,7 @@ final class CheckDevice {
 
   enum Delivery: Equatable {
     case whole
-    /// The packet is lost. The device retransmits it after a timeout or when ``repeatAll()`` is called.
+    /// The packet is lost. The device retransmits the packet after a timeout or when ``repeatAll()`` is called.
     case lost
     case twice
     case corruptPayload
@@ -252,7 +252,7 @@ final class CheckDevice {
 
   private var held: [(bytes: [UInt8], kind: WirePacket.Kind)] = []
 
-  /// Sends a payload as the next packet. If the accessory's window is full, waits first.
+  /// Sends a payload as the next packet, after waiting if the accessory's window is full.
   @discardableResult
   func send(
     _ payload: [UInt8], session: UInt8, _ delivery: Delivery = .whole, patience: Duration = .seconds(30)
@@ -299,7 +299,7 @@ final class CheckDevice {
     }
   }
 
-  /// Sends all held packets in a single write. They are sent in the given order, or by default in the order in which
+  /// Sends all held packets in a single write. Packets are sent in the given order, or by default in the order in which
   /// they were held back.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held

@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// An axis of a chart. It has labels and maps each value to a position.
+/// An axis of a chart, which has labels and maps each value to a position.
 ///
-/// Invariants: the range is not empty, and at least two values have labels. All labels are different.
+/// Invariants: the range is not empty, and at least two values have labels. All labels on an axis are different.
 package struct Axis {
-  /// The kind of value. It determines how labels are formatted.
+  /// The kind of value, which determines how labels are formatted.
   package enum Unit {
     case time
     case rate
@@ -33,7 +33,7 @@ package struct Axis {
     self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
   }
 
-  /// Creates a logarithmic axis for values from `low` to `high`. Both must be greater than 0.
+  /// Creates a logarithmic axis for values from `low` to `high`, which must both be greater than 0.
   package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
     let low = max(low, 1)
     var bottom = pow(10, floor(log10(low) + 1e-9))
@@ -93,7 +93,7 @@ package struct Axis {
   }
 
   /// Returns the distance between marks: at least `least`, and 1, 2 or 5 times a power of ten. For minutes and hours,
-  /// the distances are ones that are common on clocks.
+  /// the distances are those that are common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }

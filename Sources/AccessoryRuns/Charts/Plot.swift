@@ -1,18 +1,18 @@
 import AccessoryFormats
 
-/// An SVG chart with two axes. It uses no scripts or external style sheets, so that a page can be a single file. Each
+/// An SVG chart with two axes, without scripts or external style sheets, so that a page can be a single file. Each
 /// chart is drawn for the width at which it is shown, so that its text has the same size as the page's text.
 ///
-/// The SVG also contains the values as `data-` attributes. A test compares them with the report.
+/// The SVG also contains the values as `data-` attributes, which a test compares with the report.
 package struct Plot {
   /// The width at which a page is viewed: in a window or on paper, or on a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
     package var points: Double { self == .wide ? 860 : 328 }
-    /// Roughly how many marks fit on a horizontal axis.
+    /// The approximate number of marks that fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
-    /// Roughly how many names fit on a horizontal axis.
+    /// The approximate number of names that fit on a horizontal axis.
     package var names: Int { self == .wide ? 7 : 2 }
   }
 
@@ -26,7 +26,7 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// The positions of the goal labels drawn so far. Later labels must not overlap them.
+  /// The positions of the goal labels drawn so far, which later labels must not overlap.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
@@ -71,7 +71,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// Draws a stepped line. Each value spans the distance from one bound to the next.
+  /// Draws a stepped line. Each value of a stepped line spans the distance from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -140,7 +140,7 @@ package struct Plot {
     }
   }
 
-  /// Draws a goal as a line across the chart. Its label does not overlap the labels of other goals.
+  /// Draws a goal as a line across the chart. The goal's label does not overlap the labels of other goals.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
@@ -159,7 +159,7 @@ package struct Plot {
         + "\(Self.title("goal: \(text)\(isMet ? "" : ", missed")"))</g>")
   }
 
-  /// Adds centered text inside the chart. Used when there is no data.
+  /// Adds centered text inside the chart, for use when there is no data.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "

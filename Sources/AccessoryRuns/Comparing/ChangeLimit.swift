@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A condition for `easim report compare --fail-if`. It limits how much a figure may change from the first report to
-/// the last. If the condition is true, the comparison fails.
+/// A condition for `easim report compare --fail-if`. A change limit restricts how much a figure may change from the
+/// first report to the last. If the limit's condition is true, the comparison fails.
 ///
 /// ```swift
 /// try ChangeLimit("p50>+10%")          // more than 10% slower
@@ -9,7 +9,7 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
-  /// If true, a change above the bound fails the comparison; otherwise, a change below the bound does.
+  /// Whether a change above the bound fails the comparison; if false, a change below the bound does.
   let isUpper: Bool
   /// The bound as a fraction, such as 0.1 for 10%.
   let bound: Double
@@ -54,7 +54,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // A rise from zero exceeds every upper limit, because it cannot be expressed as a percentage.
+      // A rise from zero exceeds every upper limit, because the rise cannot be expressed as a percentage.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A comparison of several runs in the given order. Changes are from the first run to the last.
+/// A comparison of several runs in the given order. Changes are measured from the first run to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
@@ -22,7 +22,7 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last, such as "+3.1 %". Empty if there is only one run.
+    /// The change from the first run to the last, such as "+3.1 %", or an empty string if there is only one run.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
@@ -34,7 +34,7 @@ public struct ReportTrend: WritableReport {
       return isCount ? "\(by), \(percent)" : percent
     }
 
-    /// "better" or "worse", or an empty string if the figure became neither.
+    /// "better" or "worse", or an empty string if the figure has become neither.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
@@ -55,7 +55,7 @@ public struct ReportTrend: WritableReport {
   public let rows: [Row]
   let limits: [ChangeLimit]
 
-  /// Compares runs of the same kind. The names can be file names.
+  /// Compares runs of the same kind. The runs' names can be file names.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in
@@ -78,15 +78,14 @@ public struct ReportTrend: WritableReport {
 
   private var names: [String] { runs.map(\.name) }
 
-  /// How each run's plan differs from the first run's plan, with one line per run.
+  /// The differences between each run's plan and the first run's plan, with one line per run.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
       "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 
-  /// One line that lists the test cases that fail only in the last run, and one line that lists those that fail only in
-  /// the first.
+  /// Two lines: the test cases that fail only in the last run, and those that fail only in the first.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -111,7 +110,7 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// Describes the figures that became better or worse, as `verdict` says, by at least ``slight``.
+  /// Describes the figures that became "better" or "worse" (the value of `verdict`) by at least ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
@@ -126,8 +125,8 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// Returns the relative change of a figure. For example, 0.1 means 10 % more. The result is rounded, so that a change
-  /// of exactly 10 % equals a limit of 10 %.
+  /// Returns the relative change of a figure, such as 0.1 for 10 % more. The result is rounded, so that a change of
+  /// exactly 10 % equals a limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
@@ -194,7 +193,7 @@ public struct ReportTrend: WritableReport {
     return lines.joined(separator: "\r\n") + "\r\n"
   }
 
-  /// The comparison as an HTML page. It contains the table, and a chart for each main figure.
+  /// The comparison as an HTML page, with the table and a chart for each main figure.
   public var html: String {
     let failed = runs.count { !$0.passed }
     let checks = checks
@@ -218,7 +217,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// Returns a run's name, shortened so that it fits on an axis, with the date on a second line.
+  /// Returns a run's name with the date on a second line. The name is shortened so that it fits on an axis.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name
@@ -237,7 +236,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // If the axis does not have room for all names, leaves out every second name, or more.
+    // If there is no room on the axis for all names, leaves out every second name, or more.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

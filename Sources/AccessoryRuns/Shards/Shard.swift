@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// One part of a run that is divided into `count` parts. `index` counts from 1. Each part can be run by a different
-/// process or on a different machine.
+/// One part of a run that is divided into `count` parts. `index` is the number of the part, counted from 1. Each part
+/// can be run by a different process or on a different machine.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
@@ -44,15 +44,16 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// Parses a number that consists only of digits, without a sign or spaces, or returns nil.
+  /// Parses a number, which must consist only of digits without a sign or spaces, or returns nil.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Whether this is the only shard.
+  /// Whether this is the only shard of the run.
   public var isWhole: Bool { count == 1 }
 
-  /// Returns which of `total` items belong to this shard. The sizes of any two shards differ by at most one item.
+  /// Returns the range of `total` items that belongs to this shard. The sizes of any two shards differ by at most one
+  /// item.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

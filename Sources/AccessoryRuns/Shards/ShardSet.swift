@@ -83,12 +83,12 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// If no shard is missing, replaces the set with that of an undivided run, so that the two are equal.
+  /// If no shard is missing, replaces the set with the set of an undivided run, so that the two sets are equal.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
 
-  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8". Empty for a whole run.
+  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8", or an empty string for a whole run.
   public var text: String {
     if isComplete { return "" }
     if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
@@ -101,7 +101,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// A message that lists the missing shards and says how to run them, or nil if none is missing.
+  /// A message that lists the missing shards and says how to run them, or nil if no shard is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -113,8 +113,8 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// A message that lists the shards missing from a merged report. Nil for a single shard, because its report is
-  /// complete on its own.
+  /// A message that lists the shards missing from a merged report, or nil for a single shard, whose report is complete
+  /// on its own.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
@@ -146,10 +146,10 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// A sum of counts that are not negative, or nil if it exceeds ``most``.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. It is low enough that adding two reports cannot overflow an integer.
+  /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
   public static let most = 1 << 56
 
-  /// The sum, or nil if it exceeds ``most``.
+  /// The sum, or nil if the sum exceeds ``most``.
   public private(set) var value: Int? = 0
 
   /// Creates a sum that is zero.

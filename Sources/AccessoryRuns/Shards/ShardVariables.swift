@@ -17,7 +17,7 @@ public struct ShardVariables: Equatable, Sendable {
   private struct Engine {
     let index: String
     let count: String
-    /// The number that the first copy of a job has, unless ``firstName`` names a variable that gives this number.
+    /// The number of a job's first copy, unless ``firstName`` names a variable that gives the number.
     var first = 0
     var firstName: String?
     var stepName: String?
@@ -74,7 +74,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // This limit is higher than any number that these systems use, and low enough that sums cannot overflow.
+      // This limit is higher than any number used by these systems, and low enough that sums cannot overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

@@ -19,19 +19,19 @@ public struct PageSection: Sendable {
   }
 }
 
-/// A report as an HTML page. It shows the verdict with its reasons, up to four figures, the charts, the checks, and the
+/// A report as an HTML page, with the verdict with its reasons, up to four figures, the charts, the checks, and the
 /// rest of the report. The page is a single file without scripts or external resources. The page fits narrow screens
 /// and paper, and supports light and dark mode.
 struct ReportPage {
-  /// How many figures are at the top. The number is small, so that readers can take them in at a glance.
+  /// The maximum number of figures at the top, which is small so that readers can take them in at a glance.
   private static let mostFigures = 4
 
   /// The names of the product and the test.
   var title: String
-  /// The verdict as a sentence, and whether the verdict is good (true), bad (false) or neither (nil).
+  /// The verdict as a sentence, and whether the verdict is good (true), bad (false), or neither (nil).
   var sentence: String
   var isGood: Bool?
-  /// The remark below the verdict. It may be empty.
+  /// The remark below the verdict, which may be empty.
   var remark = ""
   /// The address of the run's trace relative to the page, or nil if there is no trace.
   var trace: String?
@@ -40,7 +40,7 @@ struct ReportPage {
   var cases: [ReportCase] = []
   var sections: [PageSection] = []
 
-  /// Creates the page of a report. The page links to the trace of the run.
+  /// Creates the page of a report, with links to the trace of the run.
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
