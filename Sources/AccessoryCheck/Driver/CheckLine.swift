@@ -2,11 +2,11 @@ import AccessoryCore
 import IAP2
 import LinuxIO
 
-/// The device's end of one cable. It records all traffic.
+/// The device's end of one cable, which records all traffic.
 ///
-/// It passes each packet that it receives to ``CheckDevice``, which decides what to send.
+/// Each packet that arrives is passed to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
-  /// If an accessory sends more pieces than this on one attachment, it counts as flooding the device.
+  /// An accessory that sends more pieces than this on one attachment counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -53,7 +53,7 @@ final class CheckLine: ChannelHandler {
     send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: remark)
   }
 
-  /// Records bytes without sending them. ``push(_:)`` then sends them in pieces.
+  /// Records bytes without sending them. ``push(_:)`` then sends the recorded bytes in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)

@@ -14,7 +14,7 @@ struct WirePacket {
     case detection
     /// An iAP1 frame other than the detection sequence.
     case legacy
-    /// Bytes outside packets: `count` is how many there were; the record keeps up to 16 of them in `bytes`.
+    /// Bytes outside packets: `count` is the number of these frames, of which the record keeps up to 16 in `bytes`.
     case garbage(count: Int)
     /// Bytes that the device intentionally sent outside a packet.
     case raw
@@ -31,13 +31,13 @@ struct WirePacket {
 
   var isFromAccessory: Bool { direction == .fromAccessory }
 
-  /// The payload of a complete packet. Empty for anything else.
+  /// The payload of a complete packet, or no bytes for anything else.
   var payload: ArraySlice<UInt8> {
     guard let header, header.payloadCount > 0 else { return [] }
     return bytes[PacketHeader.size..<PacketHeader.size + header.payloadCount]
   }
 
-  /// Whether the packet has a payload and uses up a sequence number. A SYN or an acknowledgement does not.
+  /// Whether the packet has a payload and uses up a sequence number, unlike a SYN or an acknowledgement.
   var isData: Bool {
     guard let header else { return false }
     return header.payloadCount > 0 && header.control.isDisjoint(with: [.syn, .eak, .rst, .slp])
@@ -78,7 +78,7 @@ extension WirePacket {
     static let headerSum = 8..<9
   }
 
-  /// Returns this packet as proof. Its time is relative to `start`.
+  /// Returns this packet as proof, with its time relative to `start`.
   func proof(since start: Instant, marking marks: [Range<Int>] = [], _ remark: String = "") -> CheckProof {
     CheckProof(
       time: time - start, direction: direction, bytes: Array(bytes.prefix(Self.shownBytes)), length: wholeLength,

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A few steps that no Apple device would take, generated from a seed. They follow a normal start.
+/// A few steps, generated from a seed, that follow a normal start and that no Apple device would take.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])
@@ -11,7 +11,7 @@ struct Attack: Equatable {
     case message(id: UInt16, body: [UInt8])
     /// External Accessory session data, sent in a packet with the next sequence number.
     case data(session: UInt16, bytes: [UInt8])
-    /// A file transfer packet with the next sequence number. Used if the link has a file transfer session.
+    /// A file transfer packet with the next sequence number, for links with a file transfer session.
     case file([UInt8])
     /// The same bytes, sent `times` times.
     case flood([UInt8], times: Int)

@@ -38,7 +38,8 @@ extension Checker {
     return report
   }
 
-  /// Returns the shortest variant that the accessory does not survive. The number of tries is limited.
+  /// Returns the shortest variant that the accessory does not survive. The number of tries to shorten the attack is
+  /// limited.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0
@@ -72,7 +73,7 @@ extension Checker {
     return best
   }
 
-  /// Makes an attack. Returns the reason why the accessory does not become ready afterwards, or nil if it does.
+  /// Makes an attack. Returns the reason why the accessory does not become ready after the attack, or nil if it does.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -135,7 +136,7 @@ package struct HostileReport: Sendable, Equatable {
     /// The attack's seed. `--seed` and `--hostile-cases 1` repeat the attack.
     package var seed: UInt64
     package var text: String
-    /// The attack's steps, reduced to the fewest that were found to still cause the failure.
+    /// The attack's steps, reduced to the fewest found that still cause the failure.
     package var steps: [String]
     /// The bytes that the device sent during the shortest attack, not including those of the normal start.
     package var bytes: [UInt8]

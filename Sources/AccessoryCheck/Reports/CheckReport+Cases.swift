@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The test cases as they appear in a generic report. If a rule is broken but the check does not fail because of it,
-  /// the test case counts as passed, and its findings are still listed.
+  /// The test cases as they appear in a generic report. If a broken rule does not make the check fail, its test case
+  /// counts as passed, but its findings are still listed.
   package var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -51,7 +51,8 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares the report with the report of an earlier run. Failures of the earlier run no longer affect the outcome.
+  /// Compares the report with the report of an earlier run. Failures that the earlier run also had no longer affect the
+  /// outcome.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true

@@ -4,7 +4,7 @@ import IAP2
 
 extension CheckReport: Report {
   package static let kind = "check report"
-  /// The limits for report files. They are generous, because each failure includes its packets.
+  /// The limits for report files, which are generous because each failure includes its packets.
   package static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   package static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFields
@@ -88,15 +88,15 @@ extension CheckReport.Accessory {
 }
 
 extension CheckResult {
-  /// The result as a single JSON object. It is used as a line of `--json` and as an entry in a report.
+  /// The result as a single JSON object, for use as a line of `--json` and as an entry in a report.
   package var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
-/// A result in a report. It consists of the outcome, and a description of the case for readers.
+/// A result in a report, with the outcome, and a description of the case for readers.
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""
-  /// A description of the case. easim reads it back only if it is one of the user's own cases.
+  /// A description of the case. easim reads the description back only for the user's own cases.
   var sentence = ""
   var sources: [String] = []
   var severity = ""
@@ -159,7 +159,7 @@ private struct CheckEntry: Equatable {
     return CheckResult(rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
-  /// One of the user's own cases. It can be read back without the file in which it is defined.
+  /// One of the user's own cases, which can be read back without the file that defines the case.
   private var ownCase: CheckCase? {
     guard CheckCase.ownIDs.contains(number - CheckCase.firstOwn), name == "own-\(number - CheckCase.firstOwn)",
       let severity = CheckCase.Severity(rawValue: severity)

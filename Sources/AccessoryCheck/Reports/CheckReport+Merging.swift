@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The verdict. It is "passed" if every case was tried, at least one was judged, and none failed.
+  /// The verdict. The verdict is "passed" if every case was tried, at least one was judged, and none failed.
   package var verdict: Verdict { verdict(since: nil) }
 
   /// The verdict without the failures that also occurred in an earlier run.
@@ -21,7 +21,7 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// The reason why no case was judged in the run.
+  /// The reason why the run judged no case.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"

@@ -17,7 +17,7 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result as text. A line with the outcome is followed by advice and by the packets that prove the failure, if
+  /// The result as text. The line with the outcome is followed by advice and by the packets that prove the failure, if
   /// any.
   package var text: String {
     switch outcome {
@@ -81,7 +81,8 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text as a single line without control characters. The accessory chose the text, so it cannot be trusted.
+  /// This text as a single line without control characters. The accessory chose the text, so the text cannot be
+  /// trusted.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {
@@ -95,7 +96,7 @@ extension String {
 
 /// Generates the tables of cases in docs/check.md.
 package enum CheckPage {
-  /// One table for each group of cases. It shows each case's number, name, rule, sources and severity.
+  /// One table for each group of cases, with each case's number, name, rule, sources and severity.
   package static var tables: String {
     CheckGroup.allCases.filter { $0 != .own }.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in

@@ -17,14 +17,14 @@ package struct CheckReport: Sendable, Equatable {
     case gone(String)
   }
 
-  /// The name and version of the program. Empty if unknown.
+  /// The name and version of the program, or an empty string if unknown.
   package var program = ""
   /// The numbers of all cases that the whole run should include.
   package var planned: [Int] = []
   package var shards = ShardSet.whole
   /// The accessory's address.
   package var place: String
-  /// The accessory's identification, or nil if it never identified itself.
+  /// The accessory's identification, or nil if the accessory never identified itself.
   package var accessory: Accessory?
   /// The results, in the order in which the cases ran.
   package var results: [CheckResult] = []
@@ -33,12 +33,12 @@ package struct CheckReport: Sendable, Equatable {
   package var attachments = 0
   /// The results of attacks, or nil if the user did not request any.
   package var hostile: HostileReport?
-  /// The step that the device took first, which is authentication or identification. Nil if unknown.
+  /// The step that the device took first (authentication or identification), or nil if unknown.
   package var order: DevicePeer.Settings.Order?
   package var ending = Ending.complete
   /// Whether the run passes even if no case is judged.
   package var allowsEmpty = false
-  /// What has changed since an earlier run. easim does not read it back from report files.
+  /// The changes since an earlier run. easim does not read these changes back from report files.
   package var comparison: CheckComparison?
 
   init(place: String) { self.place = place }
@@ -53,7 +53,7 @@ package struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether nothing was judged. If so, all cases were skipped or none were run, and no attack was made.
+  /// Whether nothing was judged, because all cases were skipped or none were run, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

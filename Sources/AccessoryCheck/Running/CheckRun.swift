@@ -5,8 +5,8 @@ import IAP2
 /// Provides cases' scripts with attachments that have reached a given step, and with what earlier attachments revealed
 /// about the accessory.
 final class CheckRun {
-  /// How many attachments the accessory may end before the survey stops waiting for one that lasts. An accessory that
-  /// flickers may disconnect many times.
+  /// The maximum number of attachments that the accessory may end before the survey stops waiting for one that lasts.
+  /// An accessory that flickers may disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -18,7 +18,7 @@ final class CheckRun {
   var gone: AccessoryAbsent?
   /// The last case that has finished.
   var lastCase: CheckCase?
-  /// The failure that was recorded when the accessory did not come back for the first time.
+  /// The failure that was recorded the first time that the accessory did not come back.
   private(set) var absence: CheckFailure?
   /// The step that the device takes first: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
@@ -29,8 +29,8 @@ final class CheckRun {
   var knownEcho: EchoTrial?
   /// The attachment on which the device answered nothing, or nil until a case needs it.
   var knownUnanswered: CheckDevice?
-  /// The attachment on which the certificate was not acknowledged, and the copies of the certificate's first packet.
-  /// Nil until a case needs them.
+  /// The attachment on which the certificate was not acknowledged, and the copies of the certificate's first packet, or
+  /// nil until a case needs these.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
@@ -42,7 +42,8 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// Records that the accessory did not come back after it was unplugged. The last packets before that are the proof.
+  /// Records that the accessory did not come back after it was unplugged. The last packets before the accessory was
+  /// unplugged are the proof.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -94,7 +95,8 @@ final class CheckRun {
     return try orSkip { try reach(step, manner) }
   }
 
-  /// Returns an attachment that has reached `step`. Throws a ``Shortfall`` otherwise, which the caller judges.
+  /// Returns an attachment that has reached `step`. If the accessory does not reach `step`, throws a ``Shortfall``,
+  /// which the caller judges.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
@@ -112,7 +114,8 @@ final class CheckRun {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches the accessory. Then takes all steps up to `step`, in the order in which an Apple device would take them.
+  /// Attaches the accessory. The device then takes all steps up to `step`, in the order in which an Apple device would
+  /// take them.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -120,8 +123,8 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which authentication is the next step. If the accessory must be identified first, this
-  /// has already happened.
+  /// Returns an attachment on which authentication is the next step. If the accessory requires it, identification has
+  /// already taken place.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
@@ -149,8 +152,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. If an accessory
-  /// flickers only the first time that it is plugged in, there is nothing to wait for from then on.
+  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. An accessory
+  /// that flickers only the first time that it is plugged in no longer needs this wait.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -212,7 +215,7 @@ final class CheckRun {
   /// authentication if identification fails as well. Returns true if the order has changed.
   ///
   /// - Parameter isAgain: whether the accessory also ended the previous attachment after a link had been established.
-  ///   An accessory that connects twice does this only once.
+  ///   An accessory that connects twice does so only once.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }

@@ -19,25 +19,26 @@ package struct CheckSettings {
   package var isStrict = false
   /// Whether to omit cases about parts that the accessory does not declare, rather than listing them as skipped.
   package var leavesOutUndeclared = false
-  /// The step that the device takes first. With ``HostOrder/auto``, this changes to identification if the accessory
-  /// does not answer AA00.
+  /// The step that the device takes first. With ``HostOrder/auto``, the device begins with identification if the
+  /// accessory does not answer AA00.
   package var order = HostOrder.auto
   package var verifier: any DeviceAuthenticator
 
   /// Whether an accessory sends back what it receives.
   package enum Echo: String, Sendable, CaseIterable {
-    /// A test finds out whether the accessory is an echo. If it is not, cases that need an echo are skipped.
+    /// A test finds out whether the accessory echoes. If the accessory does not echo, cases that need an echo are
+    /// skipped.
     case tried = "try"
-    /// The accessory should be an echo. Cases fail if it is not.
+    /// The accessory should echo. Cases fail if the accessory does not.
     case yes
-    /// The accessory is not an echo. Cases that need an echo are skipped.
+    /// The accessory does not echo. Cases that need an echo are skipped.
     case no
   }
 
   package init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// The cases to run. They are selected by numbers, ranges and names.
+/// The cases to run, as selected by numbers, ranges and names.
 package struct CheckSelection: Sendable, Equatable {
   package let cases: [CheckCase]
 

@@ -8,7 +8,7 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 package final class Checker {
-  /// When this many attachments in a row have failed, the accessory counts as gone.
+  /// The accessory counts as gone when this many attachments in a row have failed.
   private static let mostAbsences = 3
 
   let run: CheckRun
@@ -47,7 +47,7 @@ package final class Checker {
         if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // Later cases are still judged unless they need a new attachment.
+          // Later cases are still judged if they need no new attachment.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")

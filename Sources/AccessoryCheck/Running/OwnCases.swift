@@ -143,7 +143,7 @@ package final class OwnCases: ChildProcessHandler {
   private func ended(_ reason: String) -> JSONObject { ["end": reason] }
 
   /// Sends an answer. There is room in the pipe, because Python reads each answer before it sends the next request. The
-  /// longest answers are written in pieces while Python is reading.
+  /// longest answers are written in pieces while Python is reading them.
   private func answer(_ object: JSONObject) {
     unsent += Array("\(object.text)\n".utf8)
     sendUnsent()

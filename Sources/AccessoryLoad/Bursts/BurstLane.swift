@@ -15,18 +15,18 @@ import AccessoryHost
 /// the lane collects the reply until it is complete. For some rules, a reply is complete when no more bytes arrive for
 /// a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one of these bursts is partly sent, and only the oldest
+/// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
 /// can be partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
 package struct BurstLane {
   package struct Flight: Equatable, Sendable {
     /// The ticket that the schedule issued for the burst.
     package let ticket: BurstSchedule.Ticket
-    /// When the lane offered the burst's first byte to the session.
+    /// The time at which the lane offered the burst's first byte to the session.
     package let began: Instant
     package let size: Int
     let request: Int
     let awaited: Int
-    /// When the last byte of the reply arrived. Used if a rule judges the reply later than that.
+    /// The time at which the last byte of the reply arrived, for replies that a rule judges later.
     var answered: Instant?
   }
 
@@ -38,7 +38,7 @@ package struct BurstLane {
     case wrong(Flight, String)
     /// The reply is wrong. The lane collects further bytes until `BurstLane.conclude()` diagnoses the mistake.
     case suspicious
-    /// The given number of bytes arrived unexpectedly. `BurstLane.conclude()` identifies these bytes.
+    /// The given number of unexpected bytes arrived. `BurstLane.conclude()` identifies the unexpected bytes.
     case unexpected(Int)
   }
 
@@ -71,7 +71,7 @@ package struct BurstLane {
   private var otherBytes = 0
   private var numbers: [Int] = []
   private var begunCount = 0
-  /// Where in the unique stream the most recent bursts begin. Used only if the bursts have different sizes.
+  /// The positions in the unique stream at which the most recent bursts begin, for bursts that differ in size.
   private var starts: [Int] = []
   private var streamEnd = 0
   private static let numbersKept = 64
@@ -120,7 +120,7 @@ package struct BurstLane {
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The command's options can change the reply that is expected to every burst.
+    // The command's options can change the expected reply of every burst.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -164,7 +164,7 @@ package struct BurstLane {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The position in the unique stream of the next byte to send.
+  /// The position, in the unique stream, of the next byte to send.
   var streamPlace: Int { bytesSent - otherBytes }
 
   var ignoresReplies: Bool { judging == .nothing }
@@ -195,8 +195,8 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // A reply may already be complete before its request has been sent. In that case, the burst is complete once the
-    // request has been sent.
+    // A reply may be complete before its request has been sent. If so, the burst is complete once the request has been
+    // sent.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -229,7 +229,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Returns when to call ``judge(now:)`` if the reply counts as complete after a period of silence.
+  /// Returns when to call ``judge(now:)`` for a reply that counts as complete after a period of silence.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -243,13 +243,13 @@ package struct BurstLane {
     offset = bytes.byteCount
   }
 
-  /// Whether a wrong byte has arrived and ``conclude()`` has not diagnosed it yet.
+  /// Whether a wrong byte has arrived that ``conclude()`` has not diagnosed yet.
   package var isSuspicious: Bool { echo?.isSuspicious == true }
 
   /// Whether the buffer is full, so that ``conclude()`` must be called now.
   package var isFull: Bool { echo?.isFull == true }
 
-  /// Returns a diagnosis of the wrong bytes. It is empty if there were none. `isAsked` is false if no burst was
+  /// Returns a diagnosis of the wrong bytes, which is empty if there were none. `isAsked` is false if no burst was
   /// expecting the bytes.
   package mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
@@ -264,14 +264,14 @@ package struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// The received and the expected length of the reply to the oldest burst, or nil if no part of that reply has
+  /// The received length and the expected length of the reply to the oldest burst, or nil if no part of that reply has
   /// arrived.
   package var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// Returns the oldest burst if it is complete now, because its reply arrived before the session accepted the burst's
+  /// Returns the oldest burst if it is now complete because its reply arrived before the session accepted the burst's
   /// last byte.
   package mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
@@ -298,7 +298,7 @@ package struct BurstLane {
   /// Returns when the oldest burst times out.
   package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
-  /// Ends the session. Returns the bursts that are still in flight, which count as lost.
+  /// Ends the session. Returns the bursts that were still in flight, which count as lost.
   package mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights

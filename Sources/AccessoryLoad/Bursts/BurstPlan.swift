@@ -12,7 +12,7 @@ import AccessoryRuns
 /// plan.verification = .echo
 /// ```
 public struct BurstPlan: Equatable, Sendable {
-  /// When the run ends.
+  /// The condition that ends the run.
   public enum Extent: Equatable, Sendable {
     /// The run ends after this many measured bursts in total.
     case bursts(Int)
@@ -21,22 +21,23 @@ public struct BurstPlan: Equatable, Sendable {
     case time(Duration)
   }
 
-  /// When the next burst begins.
+  /// The rule that decides when the next burst begins.
   public enum Pace: Equatable, Sendable {
     /// A burst begins as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// This many bursts begin every second across all sessions, even if earlier bursts are not complete. If a burst is
-    /// late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide the delay.
+    /// This number of bursts begins every second across all sessions, even if earlier bursts are not complete. If a
+    /// burst is late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide
+    /// the delay.
     case rate(burstsPerSecond: Double)
     /// The rate changes over time, in phases.
     case phases([BurstPhase])
   }
 
-  /// The bytes that a burst consists of.
+  /// The bytes of a burst.
   public enum Payload: Equatable, Sendable {
-    /// Bytes that occur only once in the whole run. They come from the session's `UniqueStream`.
+    /// Bytes from the session's `UniqueStream`, which occur only once in the whole run.
     case unique(size: Int)
-    /// The pattern that EADemo sends for "Send 10K". It counts repeatedly from 00 to ff, and is the same in every
+    /// The pattern that EADemo sends for "Send 10K", which counts repeatedly from 00 to ff and is the same in every
     /// burst.
     case eademo(size: Int)
     case bytes([UInt8])
@@ -49,7 +50,7 @@ public struct BurstPlan: Equatable, Sendable {
       }
     }
 
-    /// The bytes that every burst consists of, or nil if the bursts differ.
+    /// The bytes of every burst, or nil if the bursts differ.
     public var repeatedBytes: [UInt8]? {
       switch self {
       case .unique: nil
@@ -59,7 +60,7 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// The reply that is expected to each burst.
+  /// The expected reply to each burst.
   public enum Verification: Equatable, Sendable {
     case echo
     case reply([UInt8])
@@ -80,35 +81,36 @@ public struct BurstPlan: Equatable, Sendable {
 
   /// A pause that follows a number of bursts.
   public struct Pause: Equatable, Sendable {
-    /// How many bursts there are before each pause.
+    /// The number of bursts before each pause.
     public var every: Int
     /// The length of the pause.
     public var length: Duration
 
-    /// Creates a pause of `length` that follows every `every` bursts.
+    /// Creates a pause of `length` after every `every` bursts.
     public init(every: Int, length: Duration) {
       self.every = every
       self.length = length
     }
   }
 
-  /// The bytes that a burst consists of.
+  /// The bytes of a burst.
   public var payload = Payload.unique(size: 10_000)
-  /// When the run ends.
+  /// The condition that ends the run.
   public var extent = Extent.bursts(100)
   /// The number of sessions with each accessory.
   public var sessions = 1
   /// The maximum number of bursts in flight in each session.
   public var inFlight = 1
-  /// When the next burst begins.
+  /// The rule that decides when the next burst begins.
   public var pace = Pace.closedLoop
-  /// The reply that is expected to each burst.
+  /// The expected reply to each burst.
   public var verification = Verification.echo
   /// An initial period in which bursts are sent and verified but not measured.
   public var warmUp = Duration.zero
-  /// An initial period in which the load increases: the sessions begin one after the other, or a rate rises from zero.
+  /// An initial period in which the load increases: the sessions begin one after the other, or the rate rises from
+  /// zero.
   public var ramp = Duration.zero
-  /// Pauses at regular intervals between bursts, or nil for no pauses.
+  /// The regular pauses between bursts, or nil for none.
   public var pause: Pause?
   /// The time limit for each burst, and for an accessory's return after it has disconnected.
   public var timeout = Duration.seconds(10)
@@ -118,16 +120,16 @@ public struct BurstPlan: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether the run can pass even though bursts were lost when an accessory disconnected and returned.
   public var allowsLost = false
-  /// After the last expected byte, how long to watch for extra bytes. Any extra byte fails the run.
+  /// How long to watch for extra bytes after the last expected byte. Any extra byte fails the run.
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// Bursts of different kinds. If set, they replace ``payload`` and ``verification``.
+  /// Bursts of different kinds, which replace ``payload`` and ``verification`` if they are set.
   package var workload: BurstWorkload?
   /// How long a session pauses after each of its bursts, or nil for no pause.
   package var think: Distribution<Duration>?
-  /// The factors by which individual accessories' rates are multiplied. The key is a name, serial number or address;
-  /// `*` stands for all other accessories.
+  /// The factors by which individual accessories' rates are multiplied. The key of a factor is a name, serial number or
+  /// address; `*` stands for all other accessories.
   package var shares: [Named<Double>] = []
   /// The protocol to open sessions with, or nil to use the only protocol that the accessory offers.
   public var protocolName: String?
@@ -142,7 +144,7 @@ extension BurstPlan {
   ///
   /// - Parameters:
   ///   - accessories: the indices of these accessories.
-  ///   - total: the number of all accessories.
+  ///   - total: how many accessories there are in all.
   public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
     guard total > 0 else { return self }
     var part = self
@@ -169,7 +171,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Makes this report the report of a shard. The pace and limits are those of the whole plan.
+  /// Turns this report into the report of a shard. The pace and limits in a shard's report are those of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

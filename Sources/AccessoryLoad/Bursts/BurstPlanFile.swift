@@ -14,7 +14,7 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The phases in order. If there are none, sessions send bursts as fast as they can.
+  /// The phases in order. Without phases, sessions send bursts as fast as they can.
   package var phases: [BurstPhase] = []
   /// The number of bursts if the plan has no phases.
   package var count: Int?
@@ -27,7 +27,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   package var sessions = 1
   package var inFlight = 1
-  /// An initial period in which bursts are not measured. It is part of the phases.
+  /// The initial part of the phases in which bursts are not measured.
   package var warmUp = Duration.zero
   package var reconnects = false
   package var allowsOverdue = false
@@ -39,7 +39,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   /// Whether the file says which replies are expected.
   package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
-  /// Reads a file. Reads a file. If it is invalid, the error lists every mistake with its line and column.
+  /// Reads a file. Reads a file. If the file is invalid, the error lists every mistake with its line and column.
   package init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }

@@ -11,15 +11,15 @@ import AccessoryRuns
 /// With a rate, burst n is due n ÷ rate after the run has begun, or later because of the ramp or pauses. A burst's
 /// latency counts from when the burst was due, even if it began late. In a closed loop, a burst is due when it begins.
 ///
-/// Invariants: bursts are numbered without gaps in the order in which they begin. They are due in the same order.
-/// Bursts that begin before the end of the warm-up are not measured.
+/// Invariants: bursts are numbered without gaps in the order in which they begin. Bursts are due in the order of their
+/// numbers. Bursts that begin before the end of the warm-up are not measured.
 package struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
   package struct Ticket: Equatable, Sendable {
     /// The burst's number in the run, starting at 0.
     package let number: Int
     package let due: Instant
-    /// Whether the burst is measured. Bursts during the warm-up are not.
+    /// Whether the burst is measured, unlike bursts during the warm-up.
     package let isMeasured: Bool
   }
 
@@ -46,12 +46,12 @@ package struct BurstSchedule: Equatable, Sendable {
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// When the last burst is due, if the plan has a rate and a fixed number of bursts.
+  /// The time at which the last burst is due, for a plan with a rate and a fixed number of bursts.
   private var lastDue: Instant?
-  /// If the plan has a rate and a fixed number of bursts, how many bursts began only after the last burst was due. If
-  /// there are any, the run did not keep up with the rate.
+  /// The number of bursts that began only after the last burst was due, for a plan with a rate and a fixed number of
+  /// bursts. If there are any such bursts, the run did not keep up with the rate.
   package private(set) var late = 0
-  /// How late a burst can begin because of earlier bursts and still not count as overdue.
+  /// How late a burst can begin because of earlier bursts without counting as overdue.
   static let slack = Duration.milliseconds(100)
 
   package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
@@ -66,7 +66,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// When the run began, or nil if it has not begun yet.
+  /// The time at which the run began, or nil if the run has not begun yet.
   package var start: Instant? {
     switch state {
     case .waiting: nil
@@ -75,7 +75,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// When measuring begins, or nil if the run has not begun yet.
+  /// The time at which measuring begins, or nil if the run has not begun yet.
   package var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
   /// Starts the schedule unless it has started already.
@@ -99,7 +99,7 @@ package struct BurstSchedule: Equatable, Sendable {
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// Returns a burst for session `lane` of `lanes` if one can begin now. Otherwise, returns what to wait for.
+  /// Returns a burst for session `lane` of `lanes` if one can begin now, or what to wait for otherwise.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {
@@ -124,7 +124,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// Returns how many bursts that should have begun are overdue by more than `slack`.
+  /// Returns how many bursts that have not begun are overdue by more than `slack`.
   package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -133,8 +133,8 @@ package struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the number of the first burst that is due at least `seconds` seconds after the start, beginning the search
-  /// at burst `first`.
+  /// Starting from burst `first`, returns the number of the first burst that is due at least `seconds` seconds after
+  /// the start.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
@@ -196,7 +196,7 @@ package struct BurstSchedule: Equatable, Sendable {
   }
 }
 
-/// One phase of a load test. It has a duration and a rate, which is constant or changes evenly.
+/// One phase of a load test, with a duration and a rate that is constant or changes evenly.
 public struct BurstPhase: Equatable, Sendable {
   /// The phase's name, such as "ramp", "steady" or "spike".
   public var name = ""
@@ -211,7 +211,7 @@ public struct BurstPhase: Equatable, Sendable {
   public init() {}
 
   var start: Double { from ?? rate }
-  /// How many bursts are due in this phase. It need not be a whole number.
+  /// The number of bursts that are due in this phase, which need not be a whole number.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// Text such as "0 to 50 bursts/s for 10s".
@@ -225,7 +225,7 @@ public struct BurstPhase: Equatable, Sendable {
   }
 }
 
-/// Calculates when each burst is due if the plan has phases.
+/// Calculates when each burst is due, for plans with phases.
 ///
 /// Invariant: bursts are due in the order of their numbers, and all are due before ``length``.
 struct BurstTimetable: Equatable, Sendable {

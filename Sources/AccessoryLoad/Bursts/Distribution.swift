@@ -35,7 +35,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
 
   package struct Lognormal: Equatable, Sendable {
     package var median = Value.drawStandard
-    /// The standard deviation of the value's natural logarithm. If it is 1, one value in 44 is more than 7.4 times the
+    /// The standard deviation of the value's natural logarithm. At 1, one value in 44 is more than 7.4 times the
     /// median.
     package var sigma = 1.0
     package var bounds = Bounds()
@@ -97,7 +97,7 @@ extension Distribution.Bounds {
 
 /// A type whose values can be drawn from a ``Distribution``.
 package protocol Drawable: Comparable, Sendable {
-  /// The value that a distribution uses by default.
+  /// The default value of a distribution.
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }
   /// The value as a number of bytes or nanoseconds.
@@ -150,7 +150,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // Because of rounding errors, there may be a remainder. It is assigned to the last index.
+    // Rounding errors may leave a remainder, which is assigned to the last index.
     return last
   }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// If all bursts have the same reply, compares the bytes of a reply with the expected reply as they arrive.
+/// Compares the bytes of a reply with the expected reply as they arrive. Used if all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
   /// The expected reply, or nil if only its length is checked.
   private let expected: [UInt8]?
@@ -51,7 +51,7 @@ public struct ReplyVerifier: Equatable, Sendable {
 
 /// The first wrong byte of a reply.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
-  /// How many bytes to show before and after the wrong byte.
+  /// The number of bytes to show before and after the wrong byte.
   static let reach = 4
 
   /// The position of the wrong byte, starting at 0.

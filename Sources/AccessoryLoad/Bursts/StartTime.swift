@@ -72,7 +72,7 @@ package enum StartTime: Equatable, Sendable {
     return (seconds - offset) * 1_000_000 + part
   }
 
-  /// Parses a UTC offset such as `Z` or `+02:00`. Returns the offset in seconds.
+  /// Parses a UTC offset such as `Z` or `+02:00`, and returns it in seconds.
   private static func offset(_ text: Substring) -> Int? {
     if text == "Z" || text == "z" { return 0 }
     guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -87,7 +87,7 @@ package enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Parses a fraction of a second. Returns it in whole microseconds.
+  /// Parses a fraction of a second, and returns it in whole microseconds.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

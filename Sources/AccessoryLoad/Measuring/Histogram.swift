@@ -2,10 +2,10 @@ import AccessoryRuns
 
 /// Counts how many times each value, such as a latency, occurs. The precision is three significant digits.
 ///
-/// The design follows HdrHistogram. Each value below 2,048 has its own count. From there on, the range between two
-/// powers of two has 1,024 steps, so no step is wider than a thousandth of its values. No matter how long a run lasts,
-/// there are at most 55 x 1,024 counts. Two histograms are merged by adding their counts, so a merged report is the
-/// same as a report from a single machine.
+/// The design follows HdrHistogram. Each value below 2,048 has its own count. Above that, each range between two powers
+/// of two has 1,024 steps, so no step is wider than a thousandth of its values. No matter how long a run lasts, there
+/// are at most 55 x 1,024 counts. Two histograms are merged by adding their counts, so a merged report is the same as a
+/// report from a single machine.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -16,14 +16,14 @@ import AccessoryRuns
 /// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory use depends only on the
 /// largest value and is limited to 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
-  /// How many steps there are between two powers of two, as a base-2 logarithm.
+  /// The base-2 logarithm of the number of steps between two powers of two.
   private static let halfBits = 10
   private static let half = 1 << halfBits
   /// Each value below this limit has its own count.
   static let exactLimit = half * 2
 
   private(set) var counts: [Int] = []
-  /// How many values have been recorded.
+  /// The number of recorded values.
   public private(set) var total = 0
   /// The smallest recorded value, or nil if there is none.
   public private(set) var minimum: Int?
@@ -33,7 +33,7 @@ public struct Histogram: Equatable, Sendable {
   /// Creates an empty histogram.
   public init() {}
 
-  /// Counts a value. `times` is how many times it occurred.
+  /// Counts a value. `times` is how many times the value occurred.
   public mutating func record(_ value: Int, times: Int = 1) {
     precondition(value >= 0, "a histogram counts only values from 0")
     precondition(times >= 0, "a count cannot be negative")
@@ -43,14 +43,14 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission. If a program should measure once per `interval` but takes
-  /// longer, it misses measurements that would have been `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission. A program that should measure once per `interval` but takes
+  /// longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // Advances by the histogram's steps instead of by intervals, so that a long delay takes no more time to process
-    // than a short one.
+    // Advances by the histogram's steps instead of by intervals, so that processing a long delay takes no more time
+    // than processing a short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -107,13 +107,13 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A range of values that have one count in common.
+  /// A range of values that share one count.
   public struct Step: Equatable, Sendable {
     /// The lowest value in the step.
     public let lowest: Int
     /// The highest value in the step.
     public let highest: Int
-    /// How many recorded values are in the step.
+    /// The number of recorded values in the step.
     public let count: Int
 
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
@@ -144,10 +144,10 @@ public struct Histogram: Equatable, Sendable {
     return lowest(at: index) + (width - 1)
   }
 
-  /// How many ranges between powers of two are in use. HdrHistogram calls these ranges buckets.
+  /// The number of ranges between powers of two that are in use. HdrHistogram calls these ranges buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// Creates a histogram from its ``steps``. Returns nil if they are invalid, for example if a count is below 1.
+  /// Creates a histogram from its ``steps``. Returns nil if the steps are invalid, for example if a count is below 1.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }
@@ -174,9 +174,9 @@ extension Histogram: CustomStringConvertible {
 }
 
 extension Histogram {
-  /// Groups the values into bars for a chart, at most `limit` of them, including empty bars in between. If there are
-  /// few values, each has its own bar. Otherwise, bars have a round width or, if the values are far apart, each bar is
-  /// twice as wide as the one before it.
+  /// Groups the values into at most `limit` bars for a chart, including empty bars in between. If there are few values,
+  /// each value has its own bar. If there are many, bars have a round width or, if the values are far apart, each bar
+  /// is twice as wide as the one before it.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps
@@ -185,7 +185,7 @@ extension Histogram {
     }
     var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
     if edges.count == 1 {
-      // If there would be too many bars that way, each bar is four times as wide as the one before it.
+      // If doubling the width would give too many bars, each bar is four times as wide as the one before it.
       let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
       var edge = 1
       while edge <= minimum { edge *= factor }
@@ -225,14 +225,14 @@ extension Histogram {
     public let value: Int
     /// The fraction of all values, from 0 to 1, that are no higher than ``value``.
     public let quantile: Double
-    /// How many values are no higher than ``value``.
+    /// The number of values that are no higher than ``value``.
     public let count: Int
   }
 
-  /// The distribution by percentile. It has five lines for each halving of the distance to 100 %, and a last line at
+  /// The distribution by percentile. There are five lines for each halving of the distance to 100 %, and a last line at
   /// 100 %.
   ///
-  /// The number of lines is at most the number of `percentileLevels` plus one.
+  /// The number of lines is at most one more than the number of `percentileLevels`.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]
@@ -264,7 +264,7 @@ extension Histogram {
     return levels
   }()
 
-  /// Returns how many lines the distribution would have if it were as dense everywhere as it is at `level` per cent.
+  /// Returns how many lines the distribution would have if it were as dense everywhere as at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)

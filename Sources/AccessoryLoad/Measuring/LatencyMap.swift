@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// Counts bursts by the time when they were completed and by latency, for a heat map.
+/// Counts bursts by completion time and latency, for a heat map.
 ///
 /// No matter how long a run lasts, there are at most ``limit`` columns. When the limit is reached, pairs of columns are
 /// merged. There are four rows for each doubling of the latency, from one microsecond to more than four minutes.
 public struct LatencyMap: Equatable, Sendable {
   /// The maximum number of columns.
   public static let limit = 120
-  /// The number of rows. Each row covers a range of latencies.
+  /// The number of rows, each of which covers a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
-  /// The latency in nanoseconds at which the first row ends, as a base-2 logarithm.
+  /// The base-2 logarithm of the latency, in nanoseconds, at which the first row ends.
   private static let lowestBit = 10
 
   /// The time that each column covers: ``ThroughputSeries/finest`` multiplied by a power of two.

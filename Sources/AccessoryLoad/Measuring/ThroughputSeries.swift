@@ -1,21 +1,21 @@
 import AccessoryCore
 
-/// The throughput over time. The time is divided into slices of equal length.
+/// The throughput over time, in slices of equal length.
 ///
 /// No matter how long a run lasts, there are at most ``limit`` slices. When the limit is reached, pairs of slices are
 /// merged.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice of the series.
   public struct Slice: Equatable, Sendable {
-    /// How many bursts were completed in this slice.
+    /// The number of bursts completed in this slice.
     public var bursts = 0
-    /// How many payload bytes there were in the bursts completed in this slice.
+    /// The number of payload bytes in the bursts completed in this slice.
     public var bytes = 0
-    /// How many errors there were in this slice.
+    /// The number of errors in this slice.
     public var errors = 0
-    /// How many bytes the sessions accepted in this slice, including bytes of bursts that are not complete.
+    /// The number of bytes that sessions accepted in this slice, including bytes of incomplete bursts.
     public var sent = 0
-    /// How many bytes were received in this slice.
+    /// The number of bytes received in this slice.
     public var received = 0
 
     /// Creates an empty slice.
@@ -34,7 +34,7 @@ public struct ThroughputSeries: Equatable, Sendable {
 
   /// The maximum number of slices.
   public static let limit = 600
-  /// The length that slices have at first.
+  /// The initial length of the slices.
   public static let finest = Duration.milliseconds(100)
 
   /// The time that each slice covers: ``finest`` multiplied by a power of two.
@@ -45,8 +45,8 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the series contains the numbers of bytes sent and received. Reports written by earlier versions of easim
-  /// do not.
+  /// Whether the series contains the numbers of bytes sent and received, which reports by earlier versions of easim
+  /// lack.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Applies `change` to the slice at `time` after the start of the run.
@@ -58,7 +58,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// Returns the end of the slice that contains `time`. Both times are counted from the start of the run.
+  /// Returns the end of the slice that contains `time`, with both times counted from the start of the run.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)

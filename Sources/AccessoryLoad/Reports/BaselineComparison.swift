@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A comparison with an earlier run. It finds figures that are worse by more than a tolerance.
+/// A comparison with an earlier run, which finds figures that are worse by more than a tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)

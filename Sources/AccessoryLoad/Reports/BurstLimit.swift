@@ -24,7 +24,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let figure: Figure
   /// Whether the limit applies to service times rather than latencies.
   let isService: Bool
-  /// If true, the run fails above the bound; otherwise, it fails below the bound.
+  /// Whether the run fails above the bound; if false, the run fails below the bound.
   let isUpper: Bool
   /// The bound, in the figure's own unit: nanoseconds, a rate per second, a percentage or a plain number.
   let bound: Double
@@ -33,7 +33,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   /// The condition that must be met to pass, such as "p99 ≤ 50 ms".
   public let goal: String
 
-  /// Parses a limit. If it is invalid, the error shows the nearest valid form.
+  /// Parses a limit. If the limit is invalid, the error shows the nearest valid form.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace })
     let shown = Excerpt.of(text)
@@ -143,7 +143,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether the limit could be exceeded because of delays that faults cause.
+  /// Whether delays caused by faults could exceed the limit.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true
@@ -151,8 +151,8 @@ extension BurstLimit {
     }
   }
 
-  /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second. Returns nil if the
-  /// limit does not belong in that chart. `size` is the size of every burst, or 0 if sizes vary.
+  /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second, or nil if the limit
+  /// does not belong in that chart. `size` is the size of every burst, or 0 if sizes vary.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil

@@ -67,7 +67,7 @@ extension BurstReport {
 }
 
 extension Histogram {
-  /// The latency figures that reports contain: minimum, mean, percentiles and maximum. Empty if nothing was measured.
+  /// The latency figures that reports contain: minimum, mean, percentiles and maximum, or none if nothing was measured.
   var shownFigures: [(name: String, value: Double)] {
     guard let minimum, let maximum else { return [] }
     let percentiles = Self.shownPercentiles.map { ($0.0, Double(value(atPercentile: $0.1))) }

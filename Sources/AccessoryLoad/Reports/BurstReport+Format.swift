@@ -6,7 +6,7 @@ import IAP2
 extension BurstReport: Report {
   /// The keys that identify a report file of this kind.
   public static let kind = "burst report"
-  /// The formats of a report. They include the tables that only load tests have.
+  /// The formats of a report, including those for the tables that only load tests have.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
   /// The report as a single JSON object. If the run was compared with a baseline, `baseline` contains the comparison.
@@ -20,8 +20,8 @@ extension BurstReport: Report {
   /// 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// The format of report files. Report files also contain derived figures. easim writes these for other readers but
-  /// does not read them back.
+  /// The format of report files. Report files also contain derived figures, which easim writes for other readers but
+  /// does not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -222,7 +222,7 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// The latest time is in the year 2112, so that sums and differences in nanoseconds do not overflow.
+  /// The latest possible time is in the year 2112, so that sums and differences in nanoseconds do not overflow.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
@@ -242,7 +242,7 @@ extension Format<String> {
 }
 
 extension Format<Double> {
-  /// A measured figure. Even a whole number such as 5 is written with a decimal place, as 5.0.
+  /// A measured figure. A whole number such as 5 is written with a decimal place, as 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
     if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
   } write: {
@@ -269,8 +269,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram in a report. It contains figures for readers, and the counts for ``Histogram/merge(_:)``. Each count
-/// comes with the lowest value of its step.
+/// A histogram in a report, with figures for readers, and with counts for ``Histogram/merge(_:)``. Each count is stored
+/// with the lowest value of its step.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -307,7 +307,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // Counts that could not be read are not in the list; they have already been reported.
+    // The list does not contain counts that could not be read, because these have already been reported.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil

@@ -64,16 +64,16 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// How this run ended, as stated in a merged report. If a run failed, the merged report fails, even if its figures do
-  /// not show why. A shard's limits, however, are checked only against the merged totals.
+  /// How this run ended, as stated in a merged report. If a run failed, the merged report fails, even if the merged
+  /// figures do not show why. A shard's limits, however, are checked only against the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
   /// Extends the measured period so that it covers both runs. Returns how much later the other run began. If both runs
-  /// were planned to start at the same time, the period lasts from the earlier start to the later end, according to the
-  /// machines' clocks. Otherwise, it is the longer of the two periods.
+  /// had the same planned start, the period lasts from the earlier start to the later end, according to the machines'
+  /// clocks. If the planned starts differ, the period is the longer of the two.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -97,7 +97,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock. The attachments are therefore shown as if both runs had begun at the same time.
+      // Each run has its own clock. Attachments are shown as if both runs had begun at the same time.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later

@@ -13,7 +13,7 @@ extension BurstReport {
     }
   }
 
-  /// Always nil. If a load test is stopped, its measurements are still valid and can be merged with others.
+  /// Always nil. A stopped load test's measurements are still valid and can be merged with others.
   public var unfinished: String? { nil }
 
   /// The date on which the run began.
@@ -45,8 +45,8 @@ extension BurstReport {
       ]
   }
 
-  /// The test cases. There is one for the bursts, and one for each kind of error, the rate, each limit, and each figure
-  /// that is compared with a baseline.
+  /// The test cases. There is one test case for the bursts, and one for each kind of error, the rate, each limit, and
+  /// each figure that is compared with a baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {

@@ -7,13 +7,13 @@ extension BurstReport {
   public struct Plan: Equatable, Sendable {
     /// The number of bytes in each burst, or 0 if the bursts differ.
     public var size = 0
-    /// The distribution of the sizes, or a list of the kinds of bursts. Empty if all bursts are the same.
+    /// The distribution of the sizes, or a list of the kinds of bursts, or an empty array if all bursts are the same.
     public var bursts: [String] = []
     /// Whether sessions send the ``bursts`` in order.
     public var isScript = false
-    /// The pause after each of a session's bursts, as text. Empty if there is none.
+    /// The pause after each of a session's bursts, as text, or an empty string if there is no pause.
     public var think = ""
-    /// The rate factor of each accessory, as text. Empty if all accessories share one rate.
+    /// The rate factor of each accessory, as text, or an empty array if all accessories share one rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
@@ -27,9 +27,9 @@ extension BurstReport {
     public var pattern = "fixed"
     /// The faults on the channels, as written for `--fault`.
     public var faults: [String] = []
-    /// How many bursts to complete. Nil if the plan has a duration instead, and in old reports.
+    /// The number of bursts to complete, or nil if the plan has a duration instead or the report is old.
     public var count: Int?
-    /// How long to measure. Nil if the plan has a number of bursts instead, and in old reports.
+    /// The duration of the measurement, or nil if the plan has a number of bursts instead or the report is old.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -111,7 +111,7 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// When bursts began in runs that took place at the same time on several machines. Times are in microseconds since
+  /// The times at which bursts began in simultaneous runs on several machines. The times are in microseconds since
   /// 1970, according to each machine's clock.
   public struct Start: Equatable, Sendable {
     /// How far apart the starts of simultaneous runs can be, in microseconds.
@@ -119,13 +119,13 @@ extension BurstReport {
 
     /// The time given by `--start-at`.
     public var planned = 0
-    /// When the first run began. It is later than planned if its sessions were not open in time.
+    /// The time at which the first run began, which is later than planned if its sessions were not open in time.
     public var first = 0
-    /// When the last run began.
+    /// The time at which the last run began.
     public var last = 0
     /// The maximum error of the clocks that are synchronized, or nil if none is.
     public var clockError: Int?
-    /// How many clocks are not synchronized.
+    /// The number of clocks that are not synchronized.
     public var unsynchronized = 0
 
     init() {}

@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// In which ways returned bytes were wrong, such as "2 lost, 1 repeated", or nil if they were all correct.
+  /// How returned bytes were wrong, such as "2 lost, 1 repeated", or nil if all bytes were correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
@@ -132,8 +132,8 @@ extension BurstReport.ErrorKind {
 }
 
 extension BurstReport.Site {
-  /// Describes an accessory and its attachments, with one attachment per line. If there are many, only the first and
-  /// last ones are described.
+  /// Describes an accessory and its attachments, with one attachment per line. If there are many attachments, only the
+  /// first and last ones are described.
   fileprivate var lines: [String] {
     let shown = attachments.count > 12 ? Array(attachments.prefix(6) + attachments.suffix(6)) : attachments
     var lines = ["  \(name): \(accessory) (\(serial))"]

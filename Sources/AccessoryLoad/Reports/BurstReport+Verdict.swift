@@ -30,7 +30,7 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that can be checked. Empty if shards are missing.
+  /// The limits that can be checked, or an empty array if shards are missing.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
   /// Adds limits to the report of a run that has ended. The report fails if any of the limits is not met.
@@ -57,13 +57,13 @@ extension BurstReport {
     return Verdict(reasons: reasons + stops.map { "\(Self.stopPrefix)\($0)" })
   }
 
-  /// The verdict. It is also failed if there are regressions from the baseline.
+  /// The verdict. The verdict also fails if there are regressions from the baseline.
   public var outcome: Verdict {
     let worse = comparison?.figures.filter(\.isRegression).map { "worse than the baseline: \($0.description)" } ?? []
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
   }
 
-  /// The reasons why the run did not pass, as one sentence each. Empty if the run passed.
+  /// The reasons why the run did not pass, as one sentence each, or an empty array if the run passed.
   public var reasons: [String] { verdict.reasons }
 
   static let stopPrefix = "stopped by "
@@ -158,8 +158,8 @@ extension BurstReport.Plan {
 }
 
 extension BurstReport {
-  /// The figures that contradict other figures. Each has its key and an explanation. The sum of all the report's counts
-  /// must be less than ``CountSum/most``.
+  /// The figures that contradict other figures, each with its key and an explanation. The sum of all the report's
+  /// counts must be less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// The results of a load test. They can be printed, written to a file, compared with a baseline, and merged.
+/// The results of a load test, which can be printed, written to a file, compared with a baseline, and merged.
 ///
 /// Bursts during the warm-up are counted only in ``warmUp``. Every other burst that began was either completed, or
 /// lost, or still in flight when the run ended.
@@ -22,7 +22,7 @@ public struct BurstReport: Equatable, Sendable {
 
   /// All errors of one kind.
   public struct ErrorTally: Equatable, Sendable {
-    /// How many errors of this kind there were.
+    /// The number of errors of this kind.
     public var count = 0
     /// A description of the first of these errors.
     public var first = ""
@@ -30,43 +30,43 @@ public struct BurstReport: Equatable, Sendable {
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// Why the run ended, as a phrase without a period.
+  /// The reason why the run ended, as a phrase without a period.
   public var ending = ""
-  /// How many runs were merged.
+  /// The number of merged runs.
   public var runs = 1
   /// The shards that are included in the report.
   public var shards = ShardSet.whole
-  /// When bursts began in simultaneous runs, or nil for a single run.
+  /// The times at which bursts began in simultaneous runs, or nil for a single run.
   public var start: Start?
-  /// How long measuring took.
+  /// The duration of the measurement.
   public var measured = Duration.zero
-  /// How many bursts began, including those during the warm-up.
+  /// The number of bursts that began, including those during the warm-up.
   public var begun = 0
-  /// How many bursts were completed and verified during the warm-up.
+  /// The number of bursts completed and verified during the warm-up.
   public var warmUp = 0
-  /// How many bursts were completed, verified and measured.
+  /// The number of bursts completed, verified and measured.
   public var completed = 0
-  /// How many bursts were lost because their session ended.
+  /// The number of bursts lost because their session ended.
   public var lost = 0
-  /// How many scheduled bursts never began, or began only after all bursts were due.
+  /// The number of scheduled bursts that never began, or that began only after all bursts were due.
   public var overdue = 0
-  /// How many payload bytes there were in the completed bursts.
+  /// The number of payload bytes in the completed bursts.
   public var bytes = 0
-  /// How many bytes arrived although the plan expected no reply.
+  /// The number of bytes that arrived although the plan expected no reply.
   public var unaskedBytes = 0
   /// How many times an accessory returned after a disconnect and its sessions were reopened.
   public var reconnections = 0
   /// The time from each burst's scheduled start to its completion, in nanoseconds.
   public var latency = Histogram()
-  /// The time from each burst's actual start to its completion, in nanoseconds. Measured only if the plan has a rate.
-  /// Unlike latencies, service times do not include delays caused by earlier slow bursts.
+  /// The time from each burst's actual start to its completion, in nanoseconds, which is measured only if the plan has
+  /// a rate. Unlike latencies, service times do not include delays caused by earlier slow bursts.
   public var service = Histogram()
   /// The throughput over time.
   public var series = ThroughputSeries()
   /// The errors, by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// If bursts are unique, how many times returned bytes were wrong in each of several ways. A single error may be
-  /// counted more than once.
+  /// How many times returned bytes were wrong in each way, if bursts are unique. A single error may be counted more
+  /// than once.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results for each accessory.
   public var sites: [Site] = []
@@ -74,17 +74,17 @@ public struct BurstReport: Equatable, Sendable {
   public var limits: [BurstLimit] = []
   /// When, where and how the run took place.
   public var made = Making()
-  /// When the first burst began, on the clock of ``Site/attachments``. The series begin at this time.
+  /// The time at which the first burst began and the series begin, on the clock of ``Site/attachments``.
   public var started = Instant.origin
-  /// How long the initial period lasted in which bursts were not measured.
+  /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
   /// The results of the plan's phases, in order.
   public var phases: [PhaseTally] = []
   /// The sizes of the completed bursts, in bytes.
   public var sizes = Histogram()
-  /// The results for each of the plan's payloads or requests, in order. Empty if there is only one.
+  /// The results for each of the plan's payloads or requests, in order, or an empty array if there is only one.
   public var payloads: [PayloadTally] = []
-  /// The completed bursts, by the time when they were completed and by latency.
+  /// The completed bursts, counted by completion time and latency.
   public var map = LatencyMap()
   /// Whether the run can pass even though bursts were overdue.
   public var allowsOverdue = false
@@ -92,7 +92,7 @@ public struct BurstReport: Equatable, Sendable {
   public var allowsLost = false
   /// Whether the run can pass without sending a burst, for example because there are more shards than accessories.
   public var allowsEmpty = false
-  /// The comparison with an earlier run. easim does not read it back from report files.
+  /// The comparison with an earlier run, which easim does not read back from report files.
   public var comparison: BaselineComparison?
 
   /// Creates an empty report.
@@ -120,12 +120,12 @@ public struct BurstReport: Equatable, Sendable {
     errors[kind] = tally
   }
 
-  /// How many errors there were in total.
+  /// The total number of errors.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
   /// The throughput in one direction, in payload bytes per second.
   public var bytesPerSecond: Double { perSecond(bytes) }
-  /// How many bursts were completed per second.
+  /// The number of completed bursts per second.
   public var burstsPerSecond: Double { perSecond(completed) }
 
   private func perSecond(_ count: Int) -> Double {
@@ -141,13 +141,13 @@ public struct BurstReport: Equatable, Sendable {
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
-    /// When the phase begins, counted from the beginning of the run.
+    /// The start of the phase, counted from the beginning of the run.
     public var from = Duration.zero
-    /// How long the phase lasts.
+    /// The duration of the phase.
     public var length = Duration.zero
     /// The requested rate, as text.
     public var pace = ""
-    /// How many bursts were completed and measured in this phase.
+    /// The number of bursts completed and measured in this phase.
     public var completed = 0
     /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
     public var latency = Histogram()
@@ -157,9 +157,9 @@ public struct BurstReport: Equatable, Sendable {
   public struct PayloadTally: Equatable, Sendable {
     /// The payload's name in the plan, or its number if it has no name.
     public var name = ""
-    /// How many bursts were completed and measured.
+    /// The number of bursts completed and measured.
     public var completed = 0
-    /// How many bytes there were in these bursts.
+    /// The number of bytes in these bursts.
     public var bytes = 0
     /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
     public var latency = Histogram()
@@ -167,7 +167,7 @@ public struct BurstReport: Equatable, Sendable {
 
   /// When, where and how a run took place. Strings that are not known are empty.
   public struct Making: Equatable, Sendable {
-    /// When the run started, in ISO 8601 format.
+    /// The time at which the run started, in ISO 8601 format.
     public var date = ""
     /// The names of the machine and of its operating system.
     public var host = ""
@@ -184,32 +184,32 @@ public struct BurstReport: Equatable, Sendable {
 extension BurstReport {
   /// The results for one accessory.
   public struct Site: Equatable, Sendable {
-    /// A publication of the accessory. A publication is a period during which apps can see the accessory.
+    /// A publication of the accessory, which is a period during which apps can see the accessory.
     public struct Attachment: Equatable, Sendable {
       /// The publication's number, which apps see as the connection ID.
       public var connectionID: Int
       /// Whether the publication offered protocols. Some accessories connect twice, and offer no protocols the first
       /// time.
       public var offeredProtocols: Bool
-      /// When the publication began, on the run's clock.
+      /// The time at which the publication began, on the run's clock.
       public var from: Instant
-      /// When the publication ended, or nil if it has not ended.
+      /// The time at which the publication ended, or nil if it has not ended.
       public var to: Instant?
       /// The reason why the publication ended.
       public var end = ""
-      /// How many bursts were completed during this publication.
+      /// The number of bursts completed during this publication.
       public var completed = 0
-      /// How many bursts were lost during this publication.
+      /// The number of bursts lost during this publication.
       public var lost = 0
     }
 
-    /// The results for one session, including the times when it was reopened.
+    /// The results for one session, from all the times that it was opened.
     public struct SessionTally: Equatable, Sendable {
-      /// How many bursts were completed and measured.
+      /// The number of bursts completed and measured.
       public var completed = 0
-      /// How many bursts were lost.
+      /// The number of bursts lost.
       public var lost = 0
-      /// How many errors there were in this session.
+      /// The number of errors in this session.
       public var errors = 0
       /// The sum of all latencies in nanoseconds.
       public var time = 0
@@ -226,9 +226,9 @@ extension BurstReport {
       return String(name[..<colon])
     }
 
-    /// How many sessions are listed.
+    /// The maximum number of listed sessions.
     public static let sessionLimit = 1_000
-    /// How many attachments are listed. ``more`` is how many others there were.
+    /// The maximum number of listed attachments; ``more`` counts the others.
     public static let attachmentLimit = 1_000
 
     /// The address as the user gave it.
@@ -245,7 +245,7 @@ extension BurstReport {
     public var firmware = ""
     /// The accessory's publications, in order.
     public var attachments: [Attachment] = []
-    /// How many publications are not listed in ``attachments``.
+    /// The number of publications that are not listed in ``attachments``.
     public var more = 0
     /// The accessory's link counters.
     public var link = LinkCounters()

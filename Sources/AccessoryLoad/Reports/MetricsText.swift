@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Builds metrics in the Prometheus and OpenMetrics formats. Metrics consist of families, which contain samples with
+/// Builds metrics in the Prometheus and OpenMetrics formats. Metrics consist of families of samples, and samples have
 /// labels.
 package struct MetricsText: Sendable {
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -68,8 +68,8 @@ extension BurstReport {
   /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
   /// Prometheus does not.
   ///
-  /// The counts of a run that has ended no longer rise, so all metrics are gauges and histograms. Both formats write
-  /// these the same way.
+  /// The counts of a run that has ended no longer rise, so all metrics are gauges and histograms, which are written the
+  /// same way in both formats.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
     // There is no verdict until the run ends.

@@ -14,15 +14,14 @@ import IAP2
 package final class BurstProbe: AppHandler, SessionHandler {
   package enum Finding: Equatable, Sendable {
     case echo
-    /// The accessory sent something other than an echo. The values are how many bytes it sent, and the first few of
-    /// them.
+    /// The accessory sent something other than an echo: the values are the number of bytes, and the first few bytes.
     case reply(count: Int, first: [UInt8])
     case nothing
     /// The session ended or could not be opened, for the given reason.
     case failed(String)
   }
 
-  /// How long nothing must have arrived before the probe ends.
+  /// How long the accessory must be silent before the probe ends.
   package static let quiet = Duration.seconds(1)
   private static let limit = 1 << 20
   private static let shown = 64
@@ -110,7 +109,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that suit the accessory, or nil if there are none.
+  /// The options of `easim burst` that suit the accessory, or nil if none do.
   package var options: String? {
     switch self {
     case .echo: "--verify echo"

@@ -2,19 +2,19 @@ import AccessoryCore
 
 /// A run's progress, for use in a progress bar.
 public struct BurstProgress: Equatable, Sendable {
-  /// How many bursts were completed and measured.
+  /// The number of bursts completed and measured.
   public var bursts = 0
-  /// How many bytes there were in these bursts.
+  /// The number of bytes in these bursts.
   public var bytes = 0
-  /// How many errors there were.
+  /// The number of errors so far.
   public var errors = 0
-  /// How many bursts began, including those during the warm-up.
+  /// The number of bursts that began, including those during the warm-up.
   public var begun = 0
-  /// How many bursts were lost because their session ended.
+  /// The number of bursts lost because their session ended.
   public var lost = 0
-  /// How many scheduled bursts did not begin in time.
+  /// The number of scheduled bursts that did not begin in time.
   public var overdue = 0
-  /// How long ago measuring began.
+  /// The time since measuring began.
   public var elapsed = Duration.zero
   /// The progress from 0 to 1.
   public var fraction = 0.0

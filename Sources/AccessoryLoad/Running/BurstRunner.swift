@@ -19,7 +19,7 @@ import IAP2
 ///
 /// The caller must retain the runner as long as its sites are in use.
 ///
-/// The run begins once every site has opened all its sessions. It ends when all bursts are done, when no session is
+/// The run begins once every site has opened all its sessions. A run ends when all bursts are done, when no session is
 /// left, or when it is stopped. A run always produces a report.
 public final class BurstRunner {
   /// How a run ended.
@@ -32,7 +32,7 @@ public final class BurstRunner {
     case timedOut
     /// An accessory disconnected and did not return in time, or the plan does not wait for accessories to return.
     case gone
-    /// A site never opened all its sessions. The text describes how far it got.
+    /// A site never opened all its sessions. The text describes how far the site got.
     case notReached(String)
     /// The caller stopped the run for the given reason.
     case stopped(String)
@@ -55,14 +55,13 @@ public final class BurstRunner {
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// When bursts begin, provided that all sessions are open by then. If nil, bursts begin as soon as the sessions are
-  /// open.
+  /// The time at which bursts begin if all sessions are open by then, or nil to begin as soon as they are open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
   /// One schedule for all accessories, or one for each accessory if the plan gives accessories different rates.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ. Stored in a property because it is needed for every burst.
+  /// Whether bursts differ. A stored property, because the value is needed for every burst.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -74,7 +73,7 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// How long to watch for bytes that should not arrive, or nil if not all bursts are done.
+  /// The time until which to watch for unexpected bytes, or nil if not all bursts are done.
   private var settled: Instant?
 
   /// Creates a run but does not start it. `report` is called with warnings for the user as they occur.
@@ -104,21 +103,21 @@ public final class BurstRunner {
 
   static let stillRunning = "still running"
 
-  /// Returns settings for a site's app. They allow several simultaneous sessions for one protocol.
+  /// Returns settings for a site's app, which allow several simultaneous sessions for one protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory. Reports call it `name`.
+  /// Adds an accessory. Reports call the accessory `name`.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
     return site
   }
 
-  /// Starts the run. It begins once all sites have opened their sessions.
+  /// Starts the run. The run begins once all sites have opened their sessions.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
@@ -225,7 +224,7 @@ public final class BurstRunner {
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts on a lane as possible. Returns false if no lane can start a burst yet.
+  /// Starts as many bursts as possible on a lane. Returns false if no lane can start a burst yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -242,7 +241,7 @@ public final class BurstRunner {
       case .wait(let instant):
         wake(at: instant)
         // With a rate, all sessions of a schedule are waiting for the same burst. In a closed loop, another session may
-        // be able to start one.
+        // be able to start a burst.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -287,7 +286,7 @@ public final class BurstRunner {
     if plan.pause != nil { wake?.arm(at: now) }
   }
 
-  /// Counts a burst by its size. If there are several payloads, counts it by its payload, too.
+  /// Counts a burst by its size and, if there are several payloads, by its payload.
   private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
     tally.sizes.record(flight.size)
     guard tally.payloads.indices.contains(flight.request) else { return }
@@ -327,7 +326,7 @@ public final class BurstRunner {
     flow.received += received
   }
 
-  /// Adds the bytes that were counted since the last call to the slice that they belong to. Updating the slice for
+  /// Adds the bytes counted since the last call to the slice in which they were transferred. Updating the slice for
   /// every packet would take too long.
   private func settleFlow() {
     guard let start = beginning else { return }
@@ -346,7 +345,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Until the run has begun, it ends as soon as one site can never be ready.
+    // Before the run begins, a single site that can never be ready ends the run.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -399,7 +398,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are done and the run is only watching for bytes that should not arrive.
+  /// Whether all bursts are done and the run is only watching for unexpected bytes.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

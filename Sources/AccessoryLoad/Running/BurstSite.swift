@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app that uses one of a run's accessories. It opens its sessions whenever the accessory connects with the
+/// The app that uses one of a run's accessories. The app opens its sessions whenever the accessory connects with the
 /// protocol, and records the accessory's attachments.
 ///
 /// A site is `waiting` until the accessory connects with the protocol, and is then `connected`. After a disconnect, the
-/// site is `waiting` again. If the run does not wait for accessories to return, the site is `gone` instead.
+/// site is `waiting` again, or `gone` if the run does not wait for accessories to return.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -17,13 +17,13 @@ public final class BurstSite: AppHandler {
   }
 
   static let runEnd = "the run ended"
-  /// How long to wait before a session that the accessory ended is reopened.
+  /// How long to wait before reopening a session that the accessory has ended.
   static let reopening = Duration.milliseconds(100)
 
   /// What reports call the accessory.
   public let name: String
   let index: Int
-  /// For the report, returns the sum of the counters of all links to this accessory.
+  /// Returns, for the report, the sum of the counters of all links to this accessory.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
@@ -61,7 +61,7 @@ public final class BurstSite: AppHandler {
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether any session can never be opened, which means that the run cannot begin.
+  /// Whether any session can never be opened, so that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
@@ -74,7 +74,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // The report was saved before the sessions were closed, so that closing them does not affect it.
+    // The report was saved before the sessions were closed, so that closing them does not affect the report.
     if isClosed { return report }
     report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
@@ -112,8 +112,8 @@ public final class BurstSite: AppHandler {
 
   // MARK: App
 
-  /// Opens the sessions if the accessory has connected with the protocol. If the accessory has no protocols, only
-  /// records it.
+  /// Opens the sessions if the accessory has connected with the protocol. If the accessory has no protocols, only its
+  /// attachment is recorded.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)

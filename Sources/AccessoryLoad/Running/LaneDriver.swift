@@ -25,7 +25,7 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Chooses each burst. Nil if all bursts are the same.
+  /// Chooses each burst. The choice is nil if all bursts are the same.
   private var drawer: BurstDrawer?
   /// The earliest time when the next burst can begin.
   private(set) var thinkingUntil: Instant?
@@ -54,8 +54,7 @@ final class LaneDriver: SessionHandler {
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
-  /// Whether another burst can begin. This requires that all earlier bursts have been sent and that one more may be in
-  /// flight.
+  /// Whether another burst can begin: all earlier bursts have been sent, and one more may be in flight.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
@@ -124,7 +123,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// On channels without acknowledgements, how often to check whether bytes have been delivered.
+  /// How often to check whether bytes have been delivered, on channels without acknowledgements.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -190,7 +189,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Wrong bytes
 
-  /// After a wrong byte, how long nothing must arrive before the driver diagnoses the mistake.
+  /// How long the accessory must be silent after a wrong byte before the driver diagnoses the mistake.
   static let quiet = Duration.milliseconds(500)
 
   private func waitForQuiet() {
@@ -278,7 +277,7 @@ final class LaneDriver: SessionHandler {
     }
   }
 
-  /// Counts the bursts in flight as lost, unless the run was stopped by the caller.
+  /// Counts the bursts in flight as lost, unless the run was stopped.
   @discardableResult
   func dropFlights() -> Int {
     let flights = machine.abandon()

@@ -2,16 +2,15 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The lines of the percentile chart. Latencies are in milliseconds, and percentiles are given as how many nines they
-  /// have.
+  /// The lines of the percentile chart, with latencies in milliseconds and percentiles as numbers of nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
     var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
     if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
     return series
   }
 
-  /// Returns how many nines a fraction has: one for 0.9, two for 0.99. Linear interpolation between these numbers is
-  /// precise enough for a chart.
+  /// Returns the number of nines in a fraction: one for 0.9, two for 0.99. Linear interpolation is precise enough for a
+  /// chart.
   static func nines(_ quantile: Double) -> Double {
     var (left, nines) = (1 - quantile, 0.0)
     while left < 0.1, nines < 6 {

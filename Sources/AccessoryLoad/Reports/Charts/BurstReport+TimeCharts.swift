@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// How long the load lasted, in nanoseconds. Every time axis has this length.
+  /// The duration of the load in nanoseconds, which is the length of every time axis.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// The bytes sent and received per second in each slice. If these are unknown, the bytes of completed bursts.
+  /// The bytes sent and received per second in each slice, or the bytes of completed bursts if those are unknown.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -103,10 +103,10 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The height of a chart. It is chosen so that both time charts fit on the first screen.
+  /// The height of a chart, chosen so that both time charts fit on the first screen.
   private static let height = 160.0
 
-  /// How many shades the heat map has. The darkest shade is used for the cell with the most bursts.
+  /// The number of shades in the heat map. The darkest shade is used for the cell with the most bursts.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
@@ -147,7 +147,7 @@ extension BurstReport {
     return shade
   }
 
-  /// Returns the factor between two shades. It is chosen so that a single burst gets the lightest shade.
+  /// Returns the factor between two shades, chosen so that a single burst gets the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
@@ -178,7 +178,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// Returns the names of the rows. Names are shortened but remain distinct, and the table shows the full names.
+  /// Returns the names of the rows, shortened but still distinct. The table shows the full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
