@@ -5,7 +5,7 @@ import AccessoryFormats
 /// Reports do not store a verdict but compute it from their figures and plan. The exit code is 0 only for ``passed``.
 public enum Verdict: Equatable, Sendable {
   case passed
-  /// One or more things failed, for the given reasons.
+  /// Something failed, for the given reasons.
   case failed([String])
   /// The run was stopped by a signal or for another reason before it had completed its plan. Nothing had failed until
   /// then.

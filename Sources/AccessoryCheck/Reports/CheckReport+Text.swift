@@ -81,8 +81,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text as a single line without control characters. The accessory chose the text, so the text cannot be
-  /// trusted.
+  /// The text as a single line without control characters. The accessory chose the text, so the text cannot be trusted.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

@@ -130,7 +130,7 @@ extension CheckRun {
 }
 
 extension CheckDevice {
-  /// Returns these packets as proof. If there are many, returns only the first and last of them.
+  /// Returns these packets as proof. If there are many packets, returns only the first and last of them.
   func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
     let range = range.clamped(to: record.indices)
     guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }

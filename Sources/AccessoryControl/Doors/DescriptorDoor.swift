@@ -8,7 +8,8 @@ import LinuxIO
 package final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether the client uses stdin and stdout. If so, a closed output means that the client has exited.
+  /// Whether the client uses stdin and stdout. If the client uses stdin and stdout, a closed output means that the
+  /// client has exited.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false

@@ -5,7 +5,7 @@ import AccessoryRuns
 /// A run that takes a while, such as a load test, a scenario, or worlds generated from seeds. A job reports its
 /// progress, can be cancelled, and keeps its report after it has ended.
 final class ControlledJob {
-  /// The maximum number of jobs. If there are more, the oldest job that has ended is dropped.
+  /// The maximum number of jobs. If there are more jobs, the oldest job that has ended is dropped.
   static let mostKept = 100
 
   enum Kind: String, CaseIterable, Sendable {

@@ -49,8 +49,8 @@ final class ControlledSession: SessionHandler {
 
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes bytes after those of earlier requests. If there is no room, waits until the deadline. `done` receives how
-  /// many bytes were written.
+  /// Writes bytes after those of earlier requests. If there is no room for the bytes, waits until the deadline. `done`
+  /// receives how many bytes were written.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)

@@ -9,8 +9,8 @@ import IAP2
 /// ```
 ///
 /// Until a device connects, the cable reads the accessory's bytes and holds them. Reading reveals when the accessory
-/// disconnects. Because the bytes are held, a device that connects later misses none of them. If there are several
-/// detection sequences, the cable holds only one, because the device would answer every one of them. If one side closes
+/// disconnects. Because the bytes are held, a device that connects later misses none of them. If several detection
+/// sequences arrive, the cable holds only one, because the device would answer every one of them. If one side closes
 /// normally, the other side receives the remaining bytes before it is closed. If one side is lost, the other side is
 /// closed immediately.
 ///

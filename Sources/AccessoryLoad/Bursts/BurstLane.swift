@@ -195,8 +195,8 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // A reply may be complete before its request has been sent. If so, the burst is complete once the request has been
-    // sent.
+    // A reply may be complete before its request has been sent. If the reply is complete first, the burst is complete
+    // once the request has been sent.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset

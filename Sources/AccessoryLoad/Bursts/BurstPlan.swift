@@ -25,8 +25,8 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// A burst begins as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// This number of bursts begins every second across all sessions, even if earlier bursts are not complete. If a
-    /// burst is late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide
+    /// The given number of bursts begins every second across all sessions, even if earlier bursts are not complete. If
+    /// a burst is late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide
     /// the delay.
     case rate(burstsPerSecond: Double)
     /// The rate changes over time, in phases.

@@ -76,7 +76,7 @@ package struct BurstRequest: Equatable, Sendable {
 /// The bursts of a plan in which bursts differ: a weighted mix or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
-  /// If true, each session repeats the requests in order; otherwise, the session chooses requests at random.
+  /// Whether each session repeats the requests in order; if false, the session chooses requests at random.
   package var isScript = false
 
   package init() {}

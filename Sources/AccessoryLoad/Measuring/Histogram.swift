@@ -175,8 +175,8 @@ extension Histogram: CustomStringConvertible {
 
 extension Histogram {
   /// Groups the values into at most `limit` bars for a chart, including empty bars in between. If there are few values,
-  /// each value has its own bar. If there are many, bars have a round width or, if the values are far apart, each bar
-  /// is twice as wide as the one before it.
+  /// each value has its own bar. If there are many values, bars have a round width or, if the values are far apart,
+  /// each bar is twice as wide as the one before it.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps

@@ -52,7 +52,8 @@ extension BurstReport {
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // This test case does not cover limits that were not met, because each of those fails its own test case.
+    // The test case for the bursts does not cover limits that were not met, because each of those fails its own test
+    // case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others

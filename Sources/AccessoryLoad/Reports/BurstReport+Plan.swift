@@ -7,7 +7,7 @@ extension BurstReport {
   public struct Plan: Equatable, Sendable {
     /// The number of bytes in each burst, or 0 if the bursts differ.
     public var size = 0
-    /// The distribution of the sizes, or a list of the kinds of bursts, or an empty array if all bursts are the same.
+    /// Text for the distribution of sizes or for each kind of burst, or an empty array if all bursts are the same.
     public var bursts: [String] = []
     /// Whether sessions send the ``bursts`` in order.
     public var isScript = false

@@ -25,7 +25,7 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Chooses each burst. The choice is nil if all bursts are the same.
+  /// Chooses each burst, or nil if all bursts are the same.
   private var drawer: BurstDrawer?
   /// The earliest time when the next burst can begin.
   private(set) var thinkingUntil: Instant?

@@ -236,7 +236,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // If there is no room on the axis for all names, leaves out every second name, or more.
+    // If there is no room for all names on the axis, leaves out every second name, or more.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

@@ -1,5 +1,5 @@
 // What the page knows about the server: its worlds with their accessories, apps, sessions and jobs, and each world's
-// notifications. This state comes from the event stream, and from lists that are requested after each change.
+// notifications. The page's state comes from the event stream, and from lists that are requested after each change.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 

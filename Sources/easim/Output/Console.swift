@@ -207,7 +207,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // This queue drops no lines, so there are no gaps to describe.
+    // A queue that drops no lines has no gaps to describe.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]

@@ -9,7 +9,7 @@ import AccessoryFormats
 /// - `kept`: lines are never dropped. ``room`` tells the caller to stop adding lines for now.
 /// - `frame`: a drawing replaces an earlier one that is still waiting.
 ///
-/// This type is not thread-safe; ``OutputLane`` provides a lock and a thread.
+/// A queue is not thread-safe; ``OutputLane`` provides a lock and a thread.
 struct LineQueue {
   enum Kind {
     case line

@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// The libraries' messages do not mention command-line options, because other programs use the libraries, too. These
-// extensions add easim's options to such messages.
+// The libraries' messages do not mention command-line options, because other programs use the libraries, too. The
+// following extensions add easim's options to such messages.
 
 extension Refusal {
   var advice: String { advice(naming: \.option) }

@@ -104,8 +104,8 @@ struct StopRule {
 /// Makes sure that the three standard descriptors are open, because some programs close them before they start another
 /// program.
 ///
-/// If they were closed, the next file or socket to be opened would get the number of a closed descriptor and could
-/// receive output meant for stdout.
+/// If a standard descriptor were closed, the next file or socket to be opened would get its number and could receive
+/// output meant for stdout.
 enum StandardDescriptors {
   /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, just as it would with
   /// the closed descriptor.

@@ -18,7 +18,7 @@ struct RunOutput<Result: Report> {
   private var files: [ReportFile]
   fileprivate let console: Console
 
-  /// - Parameter count: the number of items to divide among shards. If there is only one item, the shard given by the
+  /// - Parameter count: the number of items to divide among shards. If the count is 1, the shard given by the
   ///   environment is ignored.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
@@ -68,7 +68,7 @@ struct RunOutput<Result: Report> {
 
 extension RunOutput<CheckReport> {
   /// Reads the baseline for the accessory's firmware. The firmware version is known only after the run. If there is no
-  /// baseline for that version, prints a message and compares nothing.
+  /// baseline for the firmware version, prints a message and compares nothing.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {
