@@ -55,7 +55,7 @@ public protocol Report: WritableReport, Equatable {
   var date: String { get }
 
   /// Returns the differences between this report's plan and the other report's plan, as one sentence per difference.
-  /// Results can be compared only if their plans are the same.
+  /// Results can be compared only if the plans are the same.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier run that had the same plan. After this call, ``outcome`` and every format show
   /// which figures became worse by more than the fraction `tolerance`. Returns false if reports of this kind do not
@@ -76,7 +76,7 @@ extension Report {
   public var sections: [PageSection] { [] }
   /// By default, a report has no date.
   public var date: String { "" }
-  /// By default, a plan has no differences from another plan.
+  /// By default, plans have no differences.
   public func differences(from other: Self) -> [String] { [] }
 
   /// By default, a report does not support comparisons.

@@ -340,8 +340,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// If the accessory echoes, returns an attachment on which it has sent many packets; otherwise, one on which it has
-  /// sent at least its certificate.
+  /// Returns an attachment on which the accessory has sent many packets if it echoes, or at least its certificate
+  /// otherwise.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }

@@ -295,7 +295,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns whether the accessory echoes. Unless the settings say that the accessory does not echo, this is tested.
+  /// Returns whether the accessory echoes. A test finds out, unless the settings rule out an echo.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {

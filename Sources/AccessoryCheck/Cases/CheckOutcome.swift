@@ -62,7 +62,7 @@ package struct CheckProof: Equatable, Sendable {
   package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
   package var text: String
-  /// Where the offending bytes are.
+  /// The ranges of the offending bytes.
   package var marks: [Range<Int>]
 }
 

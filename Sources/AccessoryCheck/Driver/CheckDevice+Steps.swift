@@ -158,8 +158,8 @@ extension CheckDevice {
 }
 
 extension CheckDevice.Received {
-  /// Returns the status in this message if the message is EA03 for session `id`, or nil otherwise. The status is empty
-  /// if EA03 contains none. Otherwise nil.
+  /// Returns the status in this message if the message is EA03 for session `id`, or nil otherwise. The returned status
+  /// is empty if EA03 contains no status. Otherwise nil.
   func status(of id: UInt16) -> [UInt8]? {
     guard message.id == .externalAccessorySessionStatus, let parameters = try? ParameterReader.read(message.body),
       parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]

@@ -138,7 +138,7 @@ final class CheckLine: ChannelHandler {
   }
 }
 
-/// Runs the event loop while a script waits, so that scripts can be written as sequential code.
+/// Runs the event loop while a script is waiting, so that scripts can be written as sequential code.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))

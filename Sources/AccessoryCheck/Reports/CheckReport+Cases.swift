@@ -51,8 +51,8 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares the report with the report of an earlier run. Failures that the earlier run also had no longer affect the
-  /// outcome.
+  /// Compares the report with the report of an earlier run. From then on, the outcome ignores failures that also
+  /// occurred in the earlier run.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true

@@ -42,7 +42,7 @@ package final class AddressPlug: AccessoryPlug {
   /// - Parameters:
   ///   - fits: returns true for the accessory to connect to.
   ///   - wrap: adds transcripts and faults to each cable.
-  /// - Throws: an error that names the address, if no accessory can exist at that address.
+  /// - Throws: an error that names the address if no accessory can exist at that address.
   package init(
     _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
     where fits: @escaping (FoundAccessory) -> Bool = { _ in true }, wrap: @escaping (Cable) -> Cable = { $0 }

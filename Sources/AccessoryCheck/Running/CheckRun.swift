@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides cases' scripts with attachments that have reached a given step, and with what earlier attachments revealed
+/// Gives the scripts of cases attachments that have reached a given step, and what earlier attachments have revealed
 /// about the accessory.
 final class CheckRun {
   /// The maximum number of attachments that the accessory may end before the survey stops waiting for one that lasts.
@@ -30,7 +30,7 @@ final class CheckRun {
   /// The attachment on which the device answered nothing, or nil until a case needs it.
   var knownUnanswered: CheckDevice?
   /// The attachment on which the certificate was not acknowledged, and the copies of the certificate's first packet, or
-  /// nil until a case needs these.
+  /// nil until a case needs them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
@@ -123,8 +123,8 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which authentication is the next step. If the accessory requires it, identification has
-  /// already taken place.
+  /// Returns an attachment on which authentication is the next step. If the accessory must be identified first,
+  /// identification has already taken place.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
@@ -152,8 +152,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. An accessory
-  /// that flickers only the first time that it is plugged in no longer needs this wait.
+  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. There is nothing
+  /// to wait for if the accessory flickers only the first time that it is plugged in.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {

@@ -15,7 +15,7 @@ package struct CheckSettings {
   package var echo = Echo.tried
   /// Whether to run cases in which the device does something that no Apple device does.
   package var isHostile = false
-  /// Whether warnings and notes also make the check fail.
+  /// Whether the check also fails for warnings and notes.
   package var isStrict = false
   /// Whether to omit cases about parts that the accessory does not declare, rather than listing them as skipped.
   package var leavesOutUndeclared = false

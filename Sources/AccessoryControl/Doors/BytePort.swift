@@ -4,7 +4,7 @@ import Glibc
 import IAP2
 import LinuxIO
 
-/// Carries a session's bytes over a separate connection, once a client has presented the session's ticket on it.
+/// Carries a session's bytes over a separate connection, on which a client must first present the session's ticket.
 ///
 /// ```
 ///   waiting for its ticket at a ControlPort ──▶ a ``SessionRelay`` moves the bytes

@@ -2,8 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Listens on a Unix socket or a TCP port for clients. The first line that a client sends states what its connection is
-/// for:
+/// Listens on a Unix socket or a TCP port for clients. The first line on a connection states the connection's purpose:
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line

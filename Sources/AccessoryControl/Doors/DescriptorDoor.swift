@@ -3,8 +3,8 @@ import LinuxIO
 
 /// Connects one client to the server over stdin and stdout, or over a connected socket.
 ///
-/// The door reads only while the client accepts calls, so a client that does not read its answers blocks nothing but
-/// itself. When the input ends, the door sends all pending answers and then closes the client.
+/// The door reads only while the client accepts calls, so a client that does not read its answers blocks only itself.
+/// When the input ends, the door sends all pending answers and then closes the client.
 package final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines

@@ -1,8 +1,8 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Describes a method of the control protocol. The description is used by the parser of parameters, by `rpc.discover`,
-/// and for docs/control-reference.md.
+/// Describes a method of the control protocol. The parser of parameters and `rpc.discover` use this description, and
+/// docs/control-reference.md is generated from it.
 package struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   package let name: String
@@ -11,7 +11,7 @@ package struct ControlMethod: Sendable {
   package let result: RecordShape
   /// The kinds of errors that the method can return, apart from `params`.
   package let errors: [RPCError.Kind]
-  /// How the method affects the server, which determines whether other clients are notified.
+  /// The method's effect on the server, which determines whether other clients are notified.
   package let effect: Effect
   /// The parameters of the documentation's example, which a test runs.
   package let example: String

@@ -92,7 +92,7 @@ struct AppPicker {
   /// The serial number of the chosen accessory, or nil once the app has been notified.
   var chosenSerial: String?
 
-  /// Returns true if this is the chosen accessory, but only the first time that it is asked.
+  /// Returns true for the chosen accessory, but only on the first call.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

@@ -105,7 +105,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The maximum number of accessories with separate totals. All further accessories share one total.
+  /// The maximum number of accessories with separate totals. All other accessories share a single set of totals.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

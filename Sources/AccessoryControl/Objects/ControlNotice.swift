@@ -57,7 +57,7 @@ struct ControlNotice {
   }
 }
 
-/// A message that the server sends without being asked: a notice or the state of a job.
+/// A message that the server sends on its own: a notice or the state of a job.
 package final class ControlNews {
   private enum Content {
     case notice(ControlNotice)
@@ -137,7 +137,7 @@ struct ChangeNews {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
     // If the result describes the state of an object, the notice contains only the IDs in the result. If a result has
-    // only one key, its value is the ID of a new object.
+    // only one key, the value is the ID of a new object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

@@ -37,7 +37,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. The app is launched and its sessions are opened by other methods.
+  /// Performs an action on this app. Other methods launch the app and open its sessions.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -70,8 +70,8 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. The app's sessions are closed or, as on some systems, stay open. If sessions stay open, the
-  /// accessory notices no change, but its bytes are no longer read.
+  /// Ends the app. The app's sessions are closed or, as on some systems, stay open. If the sessions stay open, the
+  /// accessory notices no change, but the bytes that it sends are no longer read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil

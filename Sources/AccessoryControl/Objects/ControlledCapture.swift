@@ -71,7 +71,7 @@ final class ControlledCapture {
     }
   }
 
-  /// If the capture records the whole world, adds an object that has just been added to the world.
+  /// Adds an object that is new in the world, if the capture records the whole world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }

@@ -35,7 +35,7 @@ final class ControlledHost {
   }
 }
 
-/// Plugs the cables found at an address into a device, and tracks them until they are unplugged.
+/// Plugs the cables at an address into a device, and tracks the cables until they are unplugged.
 private final class HostCables: CableOwner {
   private let device: Device
   private var cables: [Int: PluggedCable] = [:]

@@ -8,11 +8,11 @@ import IAP2
 ///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
 /// ```
 ///
-/// Until a device connects, the cable reads the accessory's bytes and holds them. Reading reveals when the accessory
-/// disconnects. Because the bytes are held, a device that connects later misses none of them. If several detection
-/// sequences arrive, the cable holds only one, because the device would answer every one of them. If one side closes
-/// normally, the other side receives the remaining bytes before it is closed. If one side is lost, the other side is
-/// closed immediately.
+/// Until a device connects, the cable reads the accessory's bytes and holds them. By reading, the cable notices when
+/// the accessory disconnects. Because the bytes are held, a device that connects later misses none of them. If several
+/// detection sequences arrive, the cable holds only one, because the device would answer every one of them. If one side
+/// closes normally, the other side receives the remaining bytes before it is closed. If one side is lost, the other
+/// side is closed immediately.
 ///
 /// Invariant: memory use is limited. At most one chunk waits in each direction, and no more than about ``mostHeld``
 /// bytes wait for a device.
@@ -85,7 +85,7 @@ final class JoinedCable {
 
   // MARK: Bytes
 
-  /// The bytes that the accessory sent before any device connected.
+  /// The bytes that the accessory sent before a device connected.
   private var held = ByteQueue()
 
   private func received(_ bytes: RawSpan, _ from: Way) {

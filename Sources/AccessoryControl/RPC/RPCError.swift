@@ -46,7 +46,7 @@ package struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// A description, for the documentation, of when the error occurs.
+    /// A description of when the error occurs, for the documentation.
     package var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"

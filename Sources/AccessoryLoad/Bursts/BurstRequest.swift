@@ -73,7 +73,7 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan in which bursts differ: a weighted mix or a script.
+/// The bursts of a plan whose bursts differ: a weighted mix or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
   /// Whether each session repeats the requests in order; if false, the session chooses requests at random.

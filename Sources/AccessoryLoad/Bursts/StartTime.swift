@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The time given by `--start-at`, at which load generators on several machines begin at the same time.
+/// The time given by `--start-at`, at which load generators on several machines begin together.
 ///
 /// ```swift
 /// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second

@@ -81,7 +81,7 @@ public struct LatencyMap: Equatable, Sendable {
     counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
   }
 
-  /// Restores a map from its cells, or returns nil if they are invalid.
+  /// Restores a map from its cells, or returns nil if the cells are invalid.
   init?(length: Duration, cells: [[Int]]) {
     var allowed = ThroughputSeries.finest
     while allowed < length { allowed = allowed * 2 }

@@ -145,7 +145,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // `more` is how many attachments are not listed.
+      // `more` is the number of attachments that are not listed.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

@@ -7,7 +7,7 @@ extension BurstReport {
   public struct Plan: Equatable, Sendable {
     /// The number of bytes in each burst, or 0 if the bursts differ.
     public var size = 0
-    /// Text for the distribution of sizes or for each kind of burst, or an empty array if all bursts are the same.
+    /// The distribution of sizes or the kinds of bursts, as text, or an empty array if all bursts are the same.
     public var bursts: [String] = []
     /// Whether sessions send the ``bursts`` in order.
     public var isScript = false
@@ -114,7 +114,7 @@ extension BurstReport {
   /// The times at which bursts began in simultaneous runs on several machines. The times are in microseconds since
   /// 1970, according to each machine's clock.
   public struct Start: Equatable, Sendable {
-    /// How far apart the starts of simultaneous runs can be, in microseconds.
+    /// The maximum difference between the starts of simultaneous runs, in microseconds.
     static let farthest = 86_400_000_000
 
     /// The time given by `--start-at`.

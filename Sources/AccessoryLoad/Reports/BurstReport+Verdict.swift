@@ -33,7 +33,7 @@ extension BurstReport {
   /// The limits that can be checked, or an empty array if shards are missing.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to the report of a run that has ended. The report fails if any of the limits is not met.
+  /// Adds limits to the report of a run that has ended. The report fails if any of these limits is not met.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
@@ -71,7 +71,7 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The ways of ending that count as failures.
+  /// The endings that count as failures.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }

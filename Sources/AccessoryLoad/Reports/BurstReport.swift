@@ -5,8 +5,8 @@ import IAP2
 
 /// The results of a load test, which can be printed, written to a file, compared with a baseline, and merged.
 ///
-/// Bursts during the warm-up are counted only in ``warmUp``. Every other burst that began was either completed, or
-/// lost, or still in flight when the run ended.
+/// Bursts during the warm-up are counted only in ``warmUp``. Every other burst that began was completed, was lost, or
+/// was still in flight when the run ended.
 public struct BurstReport: Equatable, Sendable {
   /// The kinds of errors that occur in a load test.
   public enum ErrorKind: String, CaseIterable, Sendable {

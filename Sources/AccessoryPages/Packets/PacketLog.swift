@@ -42,7 +42,8 @@ package final class PacketLog {
 
   /// The key under which this log observes channels. Captures use positive keys.
   private static let key = 0
-  /// How many cables of an accessory or address the log remembers in order to match native channels with their cables.
+  /// The number of cables per accessory or address that the log remembers, so that it can match native channels with
+  /// their cables.
   private static let cables = 64
 
   package func watch(_ taps: CableTaps, of owner: String) {

@@ -120,7 +120,7 @@ public struct TracedRun {
   let verdict: TraceVerdict
   /// The name of the run's group. The page shows one group at a time, with its runs side by side.
   let group: String
-  /// What distinguishes the run from the other runs in its group.
+  /// What distinguishes this run from the other runs in its group.
   let name: String
 
   /// Creates a run that has ended.

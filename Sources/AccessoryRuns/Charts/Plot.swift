@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// The SVG also contains the values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The width at which a page is viewed: in a window or on paper, or on a mobile phone.
+  /// The width at which a page is viewed: as in a window or on paper, or as on a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 

@@ -37,7 +37,8 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Throws an error if the runs do not have the limited figure. The error suggests a figure with a similar name.
+  /// Throws an error if the runs do not have the figure that is limited. The error suggests a figure with a similar
+  /// name.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }

@@ -26,7 +26,7 @@ public struct ReportTrend: WritableReport {
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // A change in a count, or a change from zero, is shown as a number.
+      // A change in a count, or a change from zero, is shown as a number rather than a percentage.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }

@@ -83,7 +83,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// If no shard is missing, replaces the set with the set of an undivided run, so that the two sets are equal.
+  /// If no shard is missing, replaces this set with that of an undivided run, so that such sets are equal.
   private mutating func normalize() {
     if present == count { self = .whole }
   }

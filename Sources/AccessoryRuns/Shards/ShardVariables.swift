@@ -35,7 +35,7 @@ public struct ShardVariables: Equatable, Sendable {
   /// The names of the variables, for use in help and documentation.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
-  /// Looks for a shard in the environment. `value` looks up a variable.
+  /// Looks for a shard in the environment. `value` returns the value of a variable.
   ///
   /// - Throws: an error that names the variable and says what is wrong with it.
   public init(_ value: (String) -> String?) throws(OptionError) {

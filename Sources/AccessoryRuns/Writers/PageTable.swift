@@ -44,7 +44,7 @@ package enum PageTable {
     return "<table class=\"bars\">\n\(rows.joined(separator: "\n"))\n</table>"
   }
 
-  /// Returns a table of the checks. Failures come first. Failed checks have details, and links to the trace.
+  /// Returns a table of the checks. Failures come first. Failed checks come with details and with links to the trace.
   static func cases(_ cases: [ReportCase], trace: String? = nil) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in

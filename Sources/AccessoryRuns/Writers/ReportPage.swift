@@ -23,7 +23,7 @@ public struct PageSection: Sendable {
 /// rest of the report. The page is a single file without scripts or external resources. The page fits narrow screens
 /// and paper, and supports light and dark mode.
 struct ReportPage {
-  /// The maximum number of figures at the top, which is small so that readers can take them in at a glance.
+  /// The maximum number of figures at the top, which is low so that readers can take the figures in at a glance.
   private static let mostFigures = 4
 
   /// The names of the product and the test.

@@ -72,7 +72,7 @@ export function fromHex(text) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-// Calls `body` at most once per frame, no matter how many calls are requested.
+// Calls `body` at most once per frame, no matter how many times the returned function is called.
 export function perFrame(body) {
   let isDue = false;
   return () => {

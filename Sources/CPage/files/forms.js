@@ -84,7 +84,7 @@ export function field(schema, { title, changed } = {}) {
 // Turns "bytesPerSecond" into "bytes per second".
 export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
-// Adapts a pattern from a schema, because schemas' patterns are not written for the `v` flag.
+// Adapts a pattern from a schema, because the schemas' patterns are not written for the `v` flag.
 function jsPattern(pattern) {
   if (!pattern) return undefined;
   const inner = pattern.replace(/^\^/, "").replace(/\$$/, "");

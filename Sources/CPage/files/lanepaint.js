@@ -168,7 +168,7 @@ export class LanePainter {
     pen.restore();
   }
 
-  // Kinds of marks differ in shape as well as in color.
+  // Different kinds of marks differ in shape as well as in color.
   markShape(kind, x, top) {
     const { pen, colors } = this;
     pen.fillStyle = colors[kind] ?? colors.info;

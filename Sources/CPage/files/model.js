@@ -129,7 +129,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // Adds a fault. The fault's `after` and `for` are counted from now.
+  // Adds a fault. The times `after` and `for` of the fault are counted from now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);

@@ -1,5 +1,5 @@
 // Shows an app's session, with its counters and the payloads that EADemo sends: a string, hex, and 10,000 bytes. The
-// page reads bytes only from sessions that it opened itself, because each byte can be read only once.
+// page reads bytes only from sessions that the page itself opened, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;

@@ -38,7 +38,7 @@ struct AccessoryTolerance: Sendable {
 
 extension Address {
   /// The longest pause allowed between the bytes of a packet on a serial line, where the kernel may delay bytes by 16
-  /// ms. The value is nil elsewhere, because only serial lines lose bytes.
+  /// ms. On other media, the value is nil, because only serial lines lose bytes.
   var interByteTimeout: Milliseconds? {
     if case .serial = self { 500 } else { nil }
   }

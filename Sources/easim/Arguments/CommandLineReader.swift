@@ -58,8 +58,8 @@ struct CommandLineReader<Options: CommandOptions> {
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
-    // An option of another command with exactly this name is a better suggestion than an option of this command that
-    // the name abbreviates.
+    // If another command has an option with exactly this name, that option is a better suggestion than an option of
+    // this command that the name abbreviates.
     guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
     return ": it is an option of \(others.joined(separator: ", "))"
   }

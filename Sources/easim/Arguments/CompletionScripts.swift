@@ -1,6 +1,6 @@
 /// The completion scripts, which get their suggestions from ``CompletionOffers``.
 ///
-/// The names of accessories, profiles and files are untrusted. The scripts never expand these names and quote
+/// The names of accessories, profiles and files are untrusted. The scripts never expand such names, and quote
 /// everything that they insert. The bash script must not use `compgen -W`, `compgen -f` or unquoted variables. The zsh
 /// script must not use `eval`, `_arguments`, `_describe` (which splits names at colons) or `compadd -Q`, and may use
 /// `(Q)` only to remove quotes. The fish script must not use `eval` or print a name as a line. Fish treats the text

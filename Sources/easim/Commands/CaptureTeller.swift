@@ -16,7 +16,8 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// Lines are printed when this many bytes are buffered. Buffered lines are also printed before more input is read.
+  /// The number of buffered bytes at which lines are printed. Buffered lines are also printed before more input is
+  /// read.
   private static let mostText = 1 << 16
 
   private let console: Console

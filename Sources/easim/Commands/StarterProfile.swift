@@ -49,7 +49,7 @@ enum StarterProfile {
       """
     case .exec:
       """
-        // For each session, runs a program that receives what arrives. What the program prints is sent.
+        // Runs a program for each session. The program reads the bytes that arrive, and its output is sent.
         behavior: { type: "exec", command: "cat", arguments: [] },
       """
     case .script:

@@ -81,7 +81,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // `EADemoDriver` handles control messages, because the device sends them, not the app.
+    // `EADemoDriver` handles control messages, because the device, not the app, sends them.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)

@@ -14,7 +14,7 @@ enum EADemoCommand: Equatable {
   /// Sends the bytes the given number of times, once per interval.
   case again(Int, every: Duration, [UInt8])
   case stop
-  /// Prints received bytes up to this extent, or until no more arrive if there is no extent.
+  /// Prints received bytes. If no extent is given, prints everything until the session is quiet.
   case read(ReplyRule.Extent?)
   case expect(ReplyRule)
   case save(String)
@@ -78,7 +78,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // The text starts after a single blank, and may end with blanks.
+      // The text starts after a single space and may end with spaces.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw UsageError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))

@@ -123,7 +123,7 @@ final class EADemoScreenFront: EADemoFront {
   }
 
   private func press(_ key: Key, _ driver: EADemoDriver) {
-    // Ctrl-D or losing the terminal quits, as the end of a pipe does.
+    // Ctrl-D or the loss of the terminal quits EADemo, just as the end of a pipe does.
     let command = key == .control("d") ? .quit : screen.press(key, driver.app)
     guard let command else { return }
     if driver.app.mayPerform(command) {

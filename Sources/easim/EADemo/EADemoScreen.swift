@@ -31,7 +31,7 @@ struct EADemoScreen: Equatable {
 
     var kind: Kind
     var text = ""
-    /// Which of the earlier texts the user has recalled, counted from the latest, or nil if none.
+    /// The index of the recalled text, counted from the latest, or nil if no text has been recalled.
     var past: Int?
   }
 

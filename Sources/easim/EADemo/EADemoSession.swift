@@ -27,7 +27,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Processes received bytes. Returns a verdict for each pattern that is now complete or turned out to be wrong.
+  /// Processes received bytes. Returns a verdict for each pattern that is now complete or has turned out to be wrong.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)

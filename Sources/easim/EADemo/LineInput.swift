@@ -1,8 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// Reads lines from stdin, only as fast as the caller requests them. Other processes share stdin, so `LineInput` does
-/// not make stdin nonblocking. Reading starts only when the loop reports that input is available.
+/// Reads lines from stdin, but no faster than the caller requests them. Other processes share stdin, so `LineInput`
+/// does not make stdin nonblocking. `LineInput` reads only when the loop reports that input is available.
 final class LineInput: DescriptorHandler {
   /// The maximum length of a line. The rest of a longer line becomes the next line.
   static let longestLine = 1 << 20

@@ -30,7 +30,7 @@ final class Console {
   var showsMessages = true
   /// Whether the process that was reading stdout has exited, as `head` does after a few lines.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether all output to stdout and to files was written. The exit code is 0 only if everything was written.
+  /// Whether all output to stdout and to files was written. The exit code is 0 only if all output was written.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not be blocked by output, or nil before ``goLive(on:)`` is called.
   private(set) var loop: EpollLoop?

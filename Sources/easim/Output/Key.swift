@@ -15,8 +15,8 @@ enum Key: Equatable {
 
 /// Recognizes keys in the input from a terminal.
 ///
-/// The escape key sends the same byte with which an arrow key's sequence begins. An escape byte at the end of the input
-/// is therefore held back. If no byte follows, the caller soon calls ``finish()``, which treats the held byte as the
+/// The escape key sends the same byte that begins an arrow key's sequence. An escape byte at the end of the input is
+/// therefore held back. If no byte follows, the caller soon calls ``finish()``, which treats the held byte as the
 /// escape key. Sequences for unknown keys are dropped.
 struct KeyReader: Equatable {
   /// The length of the longest sequence that a terminal sends for a key.

@@ -63,7 +63,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Adds to the queue, or writes directly if there is no thread yet.
+  /// Adds bytes to the queue, or writes them directly if there is no thread yet.
   private func queue(
     to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
   ) -> LineQueue.Room {

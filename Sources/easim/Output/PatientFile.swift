@@ -60,7 +60,7 @@ enum PatientFile {
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
-    // A year stands for "no limit".
+    // A time limit of a year stands for no limit.
     let limit = limit ?? .seconds(31_536_000)
     switch perform(atMost: limit, late: { _ in }, { Result { try read() } }) {
     case .done(let content): return try content.get()
@@ -77,7 +77,7 @@ enum PatientFile {
   /// Creates a folder, or checks that an existing one is writable.
   static func makeFolder(_ path: String, named name: String) throws(UsageError) {
     if mkdir(path, 0o755) == 0 { return }
-    // With a trailing slash, the system accepts only a folder.
+    // If the path ends with a slash, the system accepts only a folder.
     guard errno != EEXIST || access(path + "/.", W_OK | X_OK) != 0 else { return }
     throw UsageError("\(name): \(String(cString: strerror(errno)))")
   }

@@ -40,8 +40,8 @@ final class ReadingProgress {
   private let console: Console
   /// The size of the file or the number of files, or 0 if it is unknown, as for a pipe.
   private let size: Int
-  /// How much must be read before the line is redrawn, both in bytes or files and in displayed units, and the name of
-  /// the unit.
+  /// How much must be read before the line is redrawn, the same amount in the displayed unit, and the name of that
+  /// unit.
   private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0

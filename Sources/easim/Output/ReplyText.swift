@@ -34,7 +34,7 @@ enum ReplyText {
     return stride(from: 0, to: shown.count, by: 16).map { dumpLine(shown, at: $0) } + more
   }
 
-  /// Decodes bytes as text, or returns nil if they are not text that a terminal can show.
+  /// Decodes bytes as text, or returns nil if a terminal cannot show them as text.
   static func text(_ bytes: [UInt8]) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let isPlain = text.unicodeScalars.allSatisfy { scalar in

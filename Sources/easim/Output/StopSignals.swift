@@ -79,7 +79,7 @@ struct StopRule {
 
   /// How long the process may keep running if the second signal is SIGINT.
   private let secondInterrupt: Duration
-  /// When the process will be killed, or nil before the second signal.
+  /// The time at which the process will be killed, or nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
   /// The most recent signal, which kills the process if it does not shut down in time.
   private(set) var last = SIGTERM
@@ -114,10 +114,11 @@ enum StandardDescriptors {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
-    // A write beyond the limit of `ulimit -f` then fails as it would on a full disk, instead of ending the process.
+    // With SIGXFSZ ignored, a write beyond the limit of `ulimit -f` fails as it would on a full disk, instead of ending
+    // the process.
     signal(SIGXFSZ, SIG_IGN)
-    // A write to a reader or peer that has exited then also fails instead of ending the process, so the exit code does
-    // not depend on whether `head` reads all of stdout.
+    // With SIGPIPE ignored, a write to a reader or peer that has exited fails instead of ending the process, so the
+    // exit code does not depend on whether `head` reads all of stdout.
     signal(SIGPIPE, SIG_IGN)
   }
 }

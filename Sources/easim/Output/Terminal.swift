@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal on which EADemo draws its screens: reads keys and shows rows of text.
+/// The terminal on which EADemo draws its screens and reads keys.
 ///
 /// The terminal is restored by ``close()``, when the process ends, and after a crash. Ctrl-Z gives the terminal back to
 /// the shell until easim continues.

@@ -7,7 +7,7 @@ import LinuxIO
 /// The file given by `--trace`: an HTML page about the run, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
-  /// Whether to write the page when the command ends. `easim soak` writes one only for a failed seed.
+  /// Whether to write the page when the command ends. `easim soak` writes a page only for a failed seed.
   var isWanted = true
   /// The runs to show side by side in place of the recorder's own run.
   var runs: [TracedRun] = []

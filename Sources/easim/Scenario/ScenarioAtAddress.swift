@@ -6,8 +6,8 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario in which the accessories are at an address: `easim scenario run NAME --at ADDR` simulates the
-/// device and the app.
+/// Plays a scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` simulates the device and
+/// the app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
   private let pattern: String

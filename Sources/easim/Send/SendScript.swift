@@ -53,7 +53,7 @@ struct SendScript {
   /// How long to wait for the first byte of a reply if no option says how much to read.
   private static let firstByte = Duration.milliseconds(500)
 
-  /// Returns the requests. If the user gives no bytes, `generated` is the only request.
+  /// Returns the requests. If the user gives no bytes, `generated` becomes the only request.
   func exchanges(escapes: Bool, generated: [UInt8]? = nil) throws -> [Conversation.Exchange] {
     try steps.map { step in
       let request = try generated ?? Self.bytes(of: step.payload, escapes)
@@ -81,7 +81,7 @@ struct SendScript {
       case .hex(let bytes): ("--hex", bytes)
       case .file(let path): ("--file \(path)", try InputFile.read(path, option: "--file"))
       }
-    // Echoing an empty payload would prove nothing. A shell variable is probably unset.
+    // Echoing an empty payload would prove nothing. The cause is probably an unset shell variable.
     if bytes.isEmpty { throw UsageError("nothing to send: \(name) is empty") }
     return bytes
   }

@@ -284,7 +284,7 @@ final class Sender: AppHandler {
       loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
     case nil: end(.done, "\(text), all acknowledged, 0 verified")
     // An accessory may close the session after it has received the last byte. However, if an accessory refuses a
-    // session, its link acknowledges the bytes even though they are dropped.
+    // session, the link acknowledges the session's bytes even though the accessory drops them.
     case .closedByAccessory where session.unacknowledged == 0:
       end(.done, "\(text), all acknowledged, 0 verified")
     case let sessionEnd?:

@@ -21,7 +21,7 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Receives a part of the body. If the body is too large, discards the bytes as they arrive and refuses the request.
+  /// Receives part of the body. If the body is too large, discards the bytes as they arrive and refuses the request.
   func take(_ bytes: UnsafeRawBufferPointer) {
     if case .failure = decision { return }
     isTooLarge = isTooLarge || body.count + bytes.count > HTTPGate.longestBody
@@ -103,7 +103,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The stranger's connection to close to make room for a new connection, or nil if there is none.
+  /// The stranger's connection that is closed to make room for a new connection, or nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
   /// Records that a connection was accepted or answered, and is now waiting for a request.

@@ -49,8 +49,8 @@ final class CableOptions {
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Adds faults, transcript and capture to the channels at this end of a cable. In the capture, the cable is named
-  /// after its address and, if the accessory is known, after the accessory.
+  /// Adds faults, transcript and capture to the channels at this end of a cable. In the capture, the name of the cable
+  /// contains the address and, if known, the accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(

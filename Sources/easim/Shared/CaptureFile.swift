@@ -8,7 +8,7 @@ import Glibc
 /// The file given by `--capture`. If the path is `-`, the capture is written to stdout and the command's results to
 /// stderr.
 ///
-/// No byte is dropped. If too many bytes are waiting, for example because nothing is reading a pipe, the cables are
+/// No bytes are dropped. If too many bytes are waiting, for example because nothing is reading a pipe, the cables are
 /// paused until the bytes are written.
 enum CaptureFile {
   /// Opens and empties the files given by `--capture` and `--trace`. Call this only after checking the rest of the
@@ -69,7 +69,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// The line without surrounding blanks and without its time, because the packet already has a time.
+  /// The line without surrounding spaces and without its time, because the packet already has a time.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }
@@ -80,7 +80,7 @@ extension String {
 
 /// The file given by `--transcript`, or stderr if the path is `-`.
 ///
-/// No line is dropped. If too many lines are waiting, for example because nothing is reading a pipe, the cables are
+/// No lines are dropped. If too many lines are waiting, for example because nothing is reading a pipe, the cables are
 /// paused until the lines are written (``gate``).
 final class TranscriptFile {
   let gate = CableGate()

@@ -85,8 +85,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until `condition` is true, a signal arrives, `limit` passes, or no accessory can appear. When running ends,
-  /// calls `closing`, unplugs all cables, and returns whether `condition` is true.
+  /// Runs until `condition` is true, a signal arrives, `limit` passes, or no accessory can appear. Afterwards, calls
+  /// `closing`, unplugs all cables, and returns whether `condition` is true.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)

@@ -4,8 +4,8 @@ import LinuxIO
 
 /// A file to write a report to. The file's extension selects the format.
 ///
-/// The path is checked before the run, so that an hour of measuring is not wasted because a folder is missing. The file
-/// is written completely or not at all.
+/// The path is checked before the run, so that a missing folder does not waste an hour of measuring. The file is
+/// written completely or not at all.
 struct ReportFile {
   private let form: ReportForm
   private let path: String

@@ -33,7 +33,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard`. If the shard comes from the environment instead, prints it.
+  /// Returns the shard given by `--shard`. If the environment gives the shard instead, prints the shard.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }

@@ -106,7 +106,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The Ctrl-C that stopped the worlds does not also stop the shrinking.
+    // A Ctrl-C that has stopped the worlds does not also stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }
