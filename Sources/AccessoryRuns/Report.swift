@@ -128,8 +128,8 @@ extension Report {
     }
   }
 
-  /// Returns a test case that fails or is skipped if the run did not complete its plan or had nothing to do, or no test
-  /// case otherwise.
+  /// If the run did not complete its plan or had nothing to do, returns a test case that fails or is skipped.
+  /// Otherwise, there is no such test case.
   ///
   /// - Parameters:
   ///   - all: the name of the test case if the run did not complete its plan, such as "every world was played".
@@ -143,7 +143,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// Identifies a file as a report, by a marker, the kind of report, and the version.
+/// Identifies a file as a report by means of a marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int

@@ -182,7 +182,7 @@ extension CheckCase {
     }
   }
 
-  /// In the packet that carries the identification, returns the byte ranges of all parameters numbered `parameter`.
+  /// Returns the byte ranges of all parameters numbered `parameter` in the packet that carries the identification.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {

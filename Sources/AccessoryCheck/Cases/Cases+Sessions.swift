@@ -282,7 +282,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Returns the protocols that use the link. Skips the case if there are fewer than two.
+  /// Returns the protocols that use the link. Skips the case if there are fewer than two protocols.
   fileprivate func severalProtocols() throws -> [ExternalAccessoryProtocol] {
     let all = try identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
     guard all.count > 1 else {

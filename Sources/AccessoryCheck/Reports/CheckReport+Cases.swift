@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The test cases as they appear in a generic report. If a broken rule does not make the check fail, its test case
-  /// counts as passed, but its findings are still listed.
+  /// The test cases as they appear in a generic report. If a rule is broken but does not make the check fail, its test
+  /// case counts as passed, but the findings are still listed.
   package var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule

@@ -42,8 +42,8 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// Records that the accessory did not come back after it was unplugged. The last packets before the accessory was
-  /// unplugged are the proof.
+  /// Records that the accessory did not come back after it was unplugged. The proof consists of the last packets before
+  /// the accessory was unplugged.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -233,7 +233,7 @@ final class CheckRun {
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // An accessory that flickers soon ends an attachment on which it offered no protocols.
+    // A flickering accessory soon ends an attachment on which it has offered no protocols.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true

@@ -98,7 +98,7 @@ package enum SecretToken {
     return Hex.number(random.next()) + Hex.number(random.next())
   }
 
-  /// Compares tokens in constant time, so that the time taken does not reveal where they differ.
+  /// Compares tokens in constant time, so that the time taken does not reveal where the tokens differ.
   package static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

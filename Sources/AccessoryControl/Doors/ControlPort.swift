@@ -10,8 +10,8 @@ import LinuxIO
 /// ```
 ///
 /// Each port has one token. Tickets are issued by `session.port`, and each can be used once. A Unix socket needs no
-/// token, because the kernel tells the server which user is connecting. On a Unix socket, a connection whose first line
-/// states no purpose is for requests.
+/// token, because the kernel tells the server which user is connecting. On a Unix socket, a connection is for requests
+/// if its first line states no purpose.
 ///
 /// A connection that has not yet sent its first line is a newcomer. A port with a token keeps only a few newcomers, and
 /// drops the oldest to make room for a new one. A flood of silent connections therefore cannot lock out clients for

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryWorlds
 
-// Methods that each perform one of the actions in the action table.
+// Methods that each perform one action from the action table.
 
 extension ControlMethods {
   static let accessoryActions = WorldAction.kinds().compactMap { kind in

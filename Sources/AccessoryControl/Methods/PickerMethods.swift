@@ -87,7 +87,7 @@ extension ControlMethods {
 
 struct AppPicker {
   var isShown = false
-  /// What the user does in the picker that is shown, or in the next one if none is shown.
+  /// What the user does in the current picker, or in the next picker if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
   /// The serial number of the chosen accessory, or nil once the app has been notified.
   var chosenSerial: String?

@@ -133,8 +133,8 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request changes, or nil if the request changes no world. The request's parameters name an
-  /// object in the returned world.
+  /// Returns the world that a request changes, or nil if the request changes no world. The returned world contains the
+  /// object named in the request's parameters.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {

@@ -221,7 +221,7 @@ final class ControlWorld {
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app until its open sessions end, which some systems do.
+  /// Keeps a killed app until its open sessions end, as some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {

@@ -64,9 +64,9 @@ final class ControlledJob {
     tell("progress")
   }
 
-  /// Calls `step` once per turn of the loop, so that other clients are served in between. The calls continue until
-  /// `step` returns nil or the job is cancelled. When the calls have ended, `finish` is called and ends the job. `step`
-  /// returns the progress, or nil if the work is done.
+  /// Calls `step` once per turn of the loop, so that other clients are served in between. `step` is called until it
+  /// returns nil or the job is cancelled. After the last call, `finish` is called, which ends the job. `step` returns
+  /// the progress, or nil if the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false

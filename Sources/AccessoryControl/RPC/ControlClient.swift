@@ -141,7 +141,7 @@ public final class ControlClient {
 }
 
 struct ControlSubscription {
-  /// Selects the events of a world that the client receives; a nil property selects all events.
+  /// Selects the events that the client receives from a world. A property that is nil selects all events.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?

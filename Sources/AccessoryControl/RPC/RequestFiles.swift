@@ -5,9 +5,9 @@ import LinuxIO
 
 /// Reads the files that a request names.
 ///
-/// Files are never read on the loop, because a disk may not respond. A method that needs a file that has not been read
-/// yet fails. After another thread has read the file, that method is called again. Methods must therefore read their
-/// files before they change anything.
+/// Files are never read on the loop, because a disk may not respond. If a method needs a file that has not been read
+/// yet, the method fails. After another thread has read the missing file, the method is called again. Methods must
+/// therefore read their files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
     var files: [String: Result<[UInt8], TextFileError>] = [:]

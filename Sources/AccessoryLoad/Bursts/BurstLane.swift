@@ -32,9 +32,9 @@ package struct BurstLane {
 
   package enum Event: Equatable, Sendable {
     case completed(Flight)
-    /// The reply differs from the expected bytes, which makes the session unusable.
+    /// The reply differs from the expected bytes, so the session is unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong for the given reason, which makes the session unusable.
+    /// The reply is wrong for the given reason, so the session is unusable.
     case wrong(Flight, String)
     /// The reply is wrong. The lane collects further bytes until `BurstLane.conclude()` diagnoses the mistake.
     case suspicious
@@ -120,7 +120,7 @@ package struct BurstLane {
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The command's options can change the expected reply of every burst.
+    // The command's options can change the expected reply to every burst.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule

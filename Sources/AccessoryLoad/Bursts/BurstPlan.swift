@@ -124,7 +124,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// Bursts of different kinds, which replace ``payload`` and ``verification`` if they are set.
+  /// Bursts of different kinds, or nil to use ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// How long a session pauses after each of its bursts, or nil for no pause.
   package var think: Distribution<Duration>?

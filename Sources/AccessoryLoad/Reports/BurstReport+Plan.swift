@@ -27,9 +27,9 @@ extension BurstReport {
     public var pattern = "fixed"
     /// The faults on the channels, as written for `--fault`.
     public var faults: [String] = []
-    /// The number of bursts to complete, or nil if the plan has a duration instead or the report is old.
+    /// The number of bursts to complete, or nil if the plan has a fixed duration or the report is old.
     public var count: Int?
-    /// The duration of the measurement, or nil if the plan has a number of bursts instead or the report is old.
+    /// The duration of the measurement, or nil if the plan has a fixed number of bursts or the report is old.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {

@@ -109,7 +109,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// Advice if accessories accepted bursts but did not reply to any, or nil otherwise.
+  /// Advice to print if accessories accepted bursts but did not reply to any, or nil otherwise.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })

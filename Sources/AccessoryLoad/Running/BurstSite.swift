@@ -47,8 +47,8 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Wraps the main channel at the device's end of a cable in order to detect acknowledgements. If no reply is
-  /// expected, a burst is complete when it has been acknowledged.
+  /// Wraps the main channel at the device's end of a cable in order to detect acknowledgements. A burst without an
+  /// expected reply is complete when it has been acknowledged.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }

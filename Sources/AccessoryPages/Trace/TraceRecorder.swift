@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessorySessions
 
 /// Records a run's events and the packets on its cables, for use in a trace. A trace is a copy of the live page that
-/// contains these events and packets. A trace is a single file, which browsers can open without a server.
+/// contains the recorded events and packets. A trace is a single file, which browsers can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -129,7 +129,7 @@ public struct TracedRun {
   }
 }
 
-/// The result of a run. The run's trace shows it at the top.
+/// The result of a run, which is shown at the top of the run's trace.
 public struct TraceVerdict: Equatable, Sendable {
   /// `passed`, `failed`, or another word if the run had nothing to judge.
   public var word: String

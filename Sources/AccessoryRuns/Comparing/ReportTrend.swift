@@ -34,7 +34,7 @@ public struct ReportTrend: WritableReport {
       return isCount ? "\(by), \(percent)" : percent
     }
 
-    /// "better" or "worse", or an empty string if the figure has become neither.
+    /// "better" or "worse", or an empty string if the figure is neither.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
@@ -217,7 +217,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// Returns a run's name with the date on a second line. The name is shortened so that it fits on an axis.
+  /// Returns a run's name with the date on a second line. The name is shortened to fit on an axis.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name

@@ -44,7 +44,8 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// Parses a number, which must consist only of digits without a sign or spaces, or returns nil.
+  /// Parses a number that consists only of digits, or returns nil if there are other characters, such as a sign or
+  /// spaces.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }

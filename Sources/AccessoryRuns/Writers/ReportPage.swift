@@ -26,7 +26,7 @@ struct ReportPage {
   /// The maximum number of figures at the top, which is low so that readers can take the figures in at a glance.
   private static let mostFigures = 4
 
-  /// The names of the product and the test.
+  /// The name of the product and the name of the test.
   var title: String
   /// The verdict as a sentence, and whether the verdict is good (true), bad (false), or neither (nil).
   var sentence: String

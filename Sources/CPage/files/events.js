@@ -4,8 +4,8 @@ import { h, oneLine, perFrame, seconds, setText } from "./dom.js";
 import { VirtualList } from "./list.js";
 
 export class EventList {
-  // `desk` provides the world and the selected range. `chosen` is called with each event that is selected, and `jump`
-  // is called to show an event's packets.
+  // `desk` provides the world and the selected range. `chosen` is called when an event is selected, and `jump` is
+  // called to show an event's packets.
   constructor(desk, { chosen, jump, follows = true }) {
     this.desk = desk;
     this.filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });

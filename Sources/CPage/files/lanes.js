@@ -1,6 +1,6 @@
 // Shows a LaneModel as a picture that follows the current time, with a time axis that is always visible. Users can
-// zoom, scroll and select a time range. The shapes that were drawn last are kept in a list. The shapes are needed to
-// find the one under the pointer, and to compare the picture with the events.
+// zoom, scroll and select a time range. The shapes that were drawn last are kept in a list, in order to find the shape
+// under the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 

@@ -358,7 +358,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // Shows sessions whose app is unknown in the lane of the only app.
+  // Shows the sessions whose app is unknown in the lane of the only app.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];

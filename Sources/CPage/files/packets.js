@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown. After that, the server records every packet.
+  // Called when the view is shown. Once the view has been shown, the server records every packet.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);

@@ -39,8 +39,8 @@ export class Server {
     return answer.result;
   }
 
-  // Sends several requests at once and returns the results in the same order. If a request fails, the result for it is
-  // a Failure.
+  // Sends several requests at once and returns the results in the same order. The result of a request that fails is a
+  // Failure.
   async batch(calls) {
     if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
     if (calls.length === 0) return [];

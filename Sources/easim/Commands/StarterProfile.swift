@@ -59,7 +59,7 @@ enum StarterProfile {
           // Each request ends with these bytes. For requests of 8 bytes, write { fixed: 8 }; { frame: … } and "any" are
           // also possible.
           framing: { delimiter: "\\r\\n" },
-          // The first rule that matches gives the answer. Requests are written without the delimiter, and answers with
+          // The first matching rule determines the answer. Requests are written without the delimiter, and answers with
           // it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },

@@ -106,6 +106,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the bytes that are still kept, from an index on.
+  /// Returns the bytes that are still kept, starting at the given index.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

@@ -102,7 +102,7 @@ final class Console {
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
   }
 
-  /// Prints lines with a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
+  /// Prints lines that contain a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
   func out(_ object: JSONObject) { out(object.text) }
 
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
@@ -207,7 +207,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // A queue that drops no lines has no gaps to describe.
+    // This kind of queue drops no lines, so there are no gaps to describe.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]

@@ -38,7 +38,7 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats an escape byte that is held back as the escape key.
+  /// Treats a held escape byte as the escape key.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []

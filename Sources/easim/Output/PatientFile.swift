@@ -56,7 +56,7 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file. Reading a pipe may block because nothing is being written to the pipe. A stop signal ends the wait.
+  /// Reads a file. Reading may block, for example if nothing is being written to a pipe. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {

@@ -101,7 +101,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
-  // Without sessions there is nothing to compare, so there is no need to wait for a device.
+  // If there are no sessions, there is nothing to compare and no need to wait for a device.
   if !recording.sessions.isEmpty || options.shared.allowsEmpty {
     played =
       options.address == nil

@@ -81,7 +81,8 @@ final class ScenarioAtAddress {
   }
 }
 
-/// The addresses of a scenario's accessories. The accessories share a local directory, or each has its own address.
+/// The addresses of a scenario's accessories. The accessories either share a local directory, or each have their own
+/// address.
 enum ScenarioAddresses {
   /// Returns an address for each accessory, made from the pattern by replacing `{index}` with the accessory's number.
   static func addresses(

@@ -231,7 +231,7 @@ private func add(
   trace.runs.append(run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
-/// Plays a scenario in virtual time. Returns the result, and how long playing took.
+/// Plays a scenario in virtual time, and returns the result and how long playing took.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`, which contains reports of runs, and captures that are written while they are
-/// being recorded.
+/// The folder of `easim serve --keep DIR`, which contains reports of runs, and captures that are written during
+/// recording.
 final class KeptFolder: KeptFiles {
   /// The maximum size of a file that a client can read.
   private static let longestFile = 256 << 20

@@ -10,7 +10,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// How much processor time was used. Processor time depends less on the machine's load than elapsed time does.
+  /// The processor time that was used. Processor time depends less on the machine's load than elapsed time does.
   let busy: Double
 
   func tell(_ console: Console, at now: Instant) -> ExitCode {
