@@ -180,8 +180,8 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey. Returns the survey. Throws a failure if the accessory did not take the step that is judged by
-  /// case `number`.
+  /// Returns the survey. Returns the survey. Throws a failure if the accessory did not take the step that case `number`
+  /// judges.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }

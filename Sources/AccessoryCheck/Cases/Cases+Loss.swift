@@ -238,8 +238,8 @@ extension CheckRun {
     }
   }
 
-  /// Returns the device that `linked` returns, after the accessory has sent its signature but before the device reports
-  /// the result.
+  /// Returns a device from `linked` at the point where the accessory has sent its signature but the device has not
+  /// reported the result.
   func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
     try needAuthenticationFirst()
     _ = try identification()
@@ -289,7 +289,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Throws a failure unless `isInTime` accepts the time before the first retransmission.
+  /// Throws a failure unless `isInTime` accepts the time that passed before the first retransmission.
   fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
     let (device, copies) = try unacknowledgedCertificate()
     guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }

@@ -354,7 +354,8 @@ extension CheckRun {
     return session.device
   }
 
-  /// Throws a failure for the first complete packet from the accessory in the survey that breaks the rule.
+  /// Checks the complete packets that the accessory sent during the survey, and throws a failure for the first one that
+  /// breaks the rule.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {

@@ -28,7 +28,8 @@ package struct CheckCase: Sendable, Equatable {
   package let severity: Severity
   /// How to change the firmware of an accessory that breaks the rule.
   package let fix: String
-  /// Whether the case does something that no Apple device does. Cases that do so run only with `--hostile`.
+  /// Whether the case does something that no Apple device does. Cases that do something like that run only with
+  /// `--hostile`.
   package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 

@@ -26,7 +26,7 @@ package struct CheckResult: Sendable, Equatable {
     case failed
     /// The rule is broken, but the check still passes.
     case warning
-    /// The rule is broken, but with little effect.
+    /// The rule is broken, but this has little effect.
     case note
     case skipped
   }

@@ -15,7 +15,7 @@ extension Checker {
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
-    // If an accessory does not become ready even without an attack, it cannot be tested.
+    // An accessory that does not become ready even without an attack cannot be tested.
     guard try survives(nil) == nil else { return report }
     do {
       for number in 0..<attacks where report.failures.count < most {
@@ -38,8 +38,8 @@ extension Checker {
     return report
   }
 
-  /// Returns the shortest variant that the accessory does not survive. The number of tries to shorten the attack is
-  /// limited.
+  /// Returns the shortest variant that the accessory does not survive. Only a limited number of attempts are made to
+  /// shorten the attack.
   private func shrink(_ attack: Attack) throws -> Attack {
     var best = attack
     var tries = 0

@@ -102,7 +102,7 @@ final class CheckRun {
     return try bring(to: step, manner)
   }
 
-  /// The current attachment, or the last one if there is none at the moment.
+  /// The current attachment, or the last one if the accessory is not attached at the moment.
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {

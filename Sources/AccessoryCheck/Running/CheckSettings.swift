@@ -29,7 +29,7 @@ package struct CheckSettings {
     /// A test finds out whether the accessory echoes. If the accessory does not echo, cases that need an echo are
     /// skipped.
     case tried = "try"
-    /// The accessory should echo. Cases fail if the accessory does not.
+    /// The accessory should echo. Cases fail if the accessory does not echo.
     case yes
     /// The accessory does not echo. Cases that need an echo are skipped.
     case no

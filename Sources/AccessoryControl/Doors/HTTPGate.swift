@@ -125,7 +125,7 @@ package struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if this decision is made only for requests that have the token.
+  /// Returns true if the gate makes this decision only about requests that have the token.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

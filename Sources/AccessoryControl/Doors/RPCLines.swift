@@ -60,7 +60,7 @@ public final class RPCLines {
   }
 
   private func handleLines() {
-    // Handling a request may complete other requests, which may call this function again.
+    // Handling a request may complete other requests, and completing those may call this function again.
     guard !isHandling else { return }
     isHandling = true
     defer { isHandling = false }

@@ -82,8 +82,7 @@ package struct ControlMethod: Sendable {
     (self.params, self.result) = (params, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
-      // Finds the world before the method runs, because the method may remove the object that is needed to find the
-      // world.
+      // Finds the world before the method runs, because the method may remove the object that leads to the world.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, asked) { answer in
         let tree = answer.map { result.tree($0) }
@@ -106,7 +105,7 @@ final class ControlCall {
   let server: ControlServer
   let client: ControlClient
   let files = RequestFiles()
-  /// The server's profiles. The files of profiles are read through ``files``.
+  /// The server's profiles. The profiles' files are read through ``files``.
   var profiles: ProfileLibrary {
     var library = server.settings.profiles
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }

@@ -20,8 +20,8 @@ final class ControlledAccessory {
   private var behaviors: [String?: Behavior] = [:]
   /// The recording that the accessory plays back in its sessions, or nil if there is no recording.
   private let recorded: RecordedBehavior?
-  /// The client that has taken over sessions, and the protocols of those sessions. The protocols are nil if the client
-  /// has taken over all of them.
+  /// The client that has taken over sessions, and the protocols of those sessions. The list of protocols is nil if the
+  /// client has taken over all sessions.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   let taps = CableTaps()
   var tally = AccessoryTally()

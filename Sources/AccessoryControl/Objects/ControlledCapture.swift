@@ -120,7 +120,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// How much of the memory for all captures is reserved for this capture, in bytes.
+  /// The number of bytes that are reserved for this capture in the memory for all captures.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var path: String { "/captures/\(name)" }

@@ -77,7 +77,7 @@ final class ControlledSession: SessionHandler {
 
   func close(_ reason: String?) { session.close(reason) }
 
-  /// Closes the session once it has accepted this many bytes, including those that are still in its separate
+  /// Closes the session once it has accepted this many bytes, including those that are still in the session's separate
   /// connection.
   func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
     let isComplete = { [session] in session.bytesWritten >= count || !session.isOpen }

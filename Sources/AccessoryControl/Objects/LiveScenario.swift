@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays the accessories and cables of a scenario in one of the server's worlds, for an app in that world.
+/// Plays a scenario's accessories and cables in one of the server's worlds, for an app in that world.
 ///
 /// The scenario does not change the world's device. The scenario skips steps for the device, other apps and other SDKs,
 /// and lists the skipped steps in the result. When the scenario ends, its accessories are removed.

@@ -115,8 +115,8 @@ package struct BurstLane {
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// Prepares to check the reply to a request. Bursts whose replies are checked in different ways are never in flight
-  /// at the same time.
+  /// Prepares to check the reply to a request. Two bursts whose replies are checked in different ways are never in
+  /// flight at the same time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
@@ -195,8 +195,8 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // A reply may be complete before its request has been sent. If the reply is complete first, the burst is complete
-    // once the request has been sent.
+    // A reply may be complete before its request has been sent. In that case, the burst is complete as soon as the
+    // request has been sent.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -264,8 +264,8 @@ package struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// The received length and the expected length of the reply to the oldest burst, or nil if no part of that reply has
-  /// arrived.
+  /// How much of the reply to the oldest burst has arrived, and the reply's expected length, or nil if none of the
+  /// reply has arrived.
   package var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)

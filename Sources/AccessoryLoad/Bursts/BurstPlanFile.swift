@@ -18,7 +18,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   package var phases: [BurstPhase] = []
   /// The number of bursts if the plan has no phases.
   package var count: Int?
-  /// The duration if the plan has no phases.
+  /// The duration of the run if the plan has no phases.
   package var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []
@@ -27,7 +27,7 @@ package struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   package var sessions = 1
   package var inFlight = 1
-  /// The initial part of the phases in which bursts are not measured.
+  /// The initial part of the phases, during which bursts are not measured.
   package var warmUp = Duration.zero
   package var reconnects = false
   package var allowsOverdue = false

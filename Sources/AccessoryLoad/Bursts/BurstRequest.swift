@@ -59,7 +59,7 @@ package struct BurstRequest: Equatable, Sendable {
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Shortens a word. Words that begin in the same way remain distinguishable.
+  /// Shortens a word. Words with the same beginning remain distinguishable.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {

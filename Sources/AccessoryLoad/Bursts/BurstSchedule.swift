@@ -51,7 +51,7 @@ package struct BurstSchedule: Equatable, Sendable {
   /// The number of bursts that began only after the last burst was due, for a plan with a rate and a fixed number of
   /// bursts. If there are any such bursts, the run did not keep up with the rate.
   package private(set) var late = 0
-  /// How late a burst can begin because of earlier bursts without counting as overdue.
+  /// How far earlier bursts can delay the start of a burst before the burst counts as overdue.
   static let slack = Duration.milliseconds(100)
 
   package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
@@ -99,7 +99,7 @@ package struct BurstSchedule: Equatable, Sendable {
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
-  /// Returns a burst for session `lane` of `lanes` if one can begin now, or what to wait for otherwise.
+  /// Returns a burst for session `lane` of `lanes` if one can begin now, or otherwise what the session must wait for.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {

@@ -35,8 +35,8 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
 
   package struct Lognormal: Equatable, Sendable {
     package var median = Value.drawStandard
-    /// The standard deviation of the value's natural logarithm. At 1, one value in 44 is more than 7.4 times the
-    /// median.
+    /// The standard deviation of the value's natural logarithm. If the standard deviation is 1, one value in 44 is more
+    /// than 7.4 times the median.
     package var sigma = 1.0
     package var bounds = Bounds()
 

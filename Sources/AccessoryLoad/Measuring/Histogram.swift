@@ -33,7 +33,7 @@ public struct Histogram: Equatable, Sendable {
   /// Creates an empty histogram.
   public init() {}
 
-  /// Counts a value. `times` is how many times the value occurred.
+  /// Counts a value. `times` is the number of times that the value occurred.
   public mutating func record(_ value: Int, times: Int = 1) {
     precondition(value >= 0, "a histogram counts only values from 0")
     precondition(times >= 0, "a count cannot be negative")
@@ -223,7 +223,7 @@ extension Histogram {
   public struct PercentileLine: Equatable, Sendable {
     /// The value at this percentile.
     public let value: Int
-    /// The fraction of all values, from 0 to 1, that are no higher than ``value``.
+    /// The fraction of all values (from 0 to 1) that are no higher than ``value``.
     public let quantile: Double
     /// The number of values that are no higher than ``value``.
     public let count: Int

@@ -307,7 +307,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // The list does not contain counts that could not be read, because these have already been reported.
+    // Counts that could not be read are missing from the list. They have already been reported as errors.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil

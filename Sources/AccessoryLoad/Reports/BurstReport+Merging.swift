@@ -6,8 +6,8 @@ extension BurstReport {
   static let mostSites = 10_000
   static let mostAttachments = 100_000
 
-  /// Merges the report of a run of the same load test that took place at the same time on another machine. Counts,
-  /// histograms and slices are added up. If this method throws an error, this report is unchanged.
+  /// Merges the report of a simultaneous run of the same load test on another machine. Counts, histograms and slices
+  /// are added up. If this method throws an error, this report is unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -73,7 +73,7 @@ extension BurstReport {
 
   /// Extends the measured period so that it covers both runs. Returns how much later the other run began. If both runs
   /// had the same planned start, the period lasts from the earlier start to the later end, according to the machines'
-  /// clocks. If the planned starts differ, the period is the longer of the two.
+  /// clocks. If the planned starts differ, the longer of the two periods is used.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest

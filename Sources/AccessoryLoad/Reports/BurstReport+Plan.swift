@@ -123,7 +123,7 @@ extension BurstReport {
     public var first = 0
     /// The time at which the last run began.
     public var last = 0
-    /// The maximum error of the clocks that are synchronized, or nil if none is.
+    /// The maximum error of the synchronized clocks, or nil if no clock is synchronized.
     public var clockError: Int?
     /// The number of clocks that are not synchronized.
     public var unsynchronized = 0

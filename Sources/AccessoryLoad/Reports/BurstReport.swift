@@ -74,7 +74,7 @@ public struct BurstReport: Equatable, Sendable {
   public var limits: [BurstLimit] = []
   /// When, where and how the run took place.
   public var made = Making()
-  /// The time at which the first burst began and the series begin, on the clock of ``Site/attachments``.
+  /// The time of the first burst, at which the series begin, on the clock of ``Site/attachments``.
   public var started = Instant.origin
   /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
@@ -203,7 +203,7 @@ extension BurstReport {
       public var lost = 0
     }
 
-    /// The results for one session, from all the times that it was opened.
+    /// The results for one session, including the times when it was reopened.
     public struct SessionTally: Equatable, Sendable {
       /// The number of bursts completed and measured.
       public var completed = 0

@@ -68,8 +68,8 @@ extension BurstReport {
   /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
   /// Prometheus does not.
   ///
-  /// The counts of a run that has ended no longer rise, so all metrics are gauges and histograms, which are written the
-  /// same way in both formats.
+  /// After the run, its counts no longer rise, so all metrics are gauges and histograms, which are written the same way
+  /// in both formats.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
     // There is no verdict until the run ends.

@@ -50,12 +50,12 @@ public final class BurstRunner {
   public private(set) var outcome: Outcome?
   /// The accessories, in the order they were added.
   public private(set) var sites: [BurstSite] = []
-  /// The bytes that every burst consists of, or nil if the bursts differ.
+  /// The bytes of every burst, or nil if the bursts differ.
   let repeatedPayload: [UInt8]?
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// The time at which bursts begin if all sessions are open by then, or nil to begin as soon as they are open.
+  /// The time at which bursts begin if all sessions are open by then, or nil to begin as soon as all sessions are open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void

@@ -20,7 +20,7 @@ public final class BurstSite: AppHandler {
   /// How long to wait before reopening a session that the accessory has ended.
   static let reopening = Duration.milliseconds(100)
 
-  /// What reports call the accessory.
+  /// The accessory's name in reports.
   public let name: String
   let index: Int
   /// Returns, for the report, the sum of the counters of all links to this accessory.
@@ -174,7 +174,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site after the link has handled received bytes, because they may contain acknowledgements.
+/// Notifies a site after the link has handled received bytes, because the bytes may contain acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Records everything that passes over a channel of a cable.
+/// Records everything that is sent over one of a cable's channels.
 final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int

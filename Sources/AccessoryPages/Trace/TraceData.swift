@@ -3,7 +3,7 @@ import AccessoryFormats
 import Certificates
 import IAP2
 
-/// The contents of a trace, as JSON for the page's module trace.js.
+/// The contents of a trace as JSON, for the page's module trace.js.
 ///
 /// A packet is a list of these elements: the time in microseconds, the cable, the sender (0 accessory, 1 device), the
 /// event, a text, the bytes in base64, how many bytes were cut off, and an object with properties that few packets

@@ -144,7 +144,7 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of counts that are not negative, or nil if it exceeds ``most``.
+/// A sum of non-negative counts, or nil if the sum exceeds ``most``.
 public struct CountSum: Sendable {
   /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
   public static let most = 1 << 56

@@ -19,7 +19,7 @@ public struct PageSection: Sendable {
   }
 }
 
-/// A report as an HTML page, with the verdict with its reasons, up to four figures, the charts, the checks, and the
+/// A report as an HTML page: the verdict and the reasons for it, up to four figures, the charts, the checks, and the
 /// rest of the report. The page is a single file without scripts or external resources. The page fits narrow screens
 /// and paper, and supports light and dark mode.
 struct ReportPage {

@@ -223,7 +223,7 @@ export class Bursts {
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     const goal = this.goals.get(this.job);
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
-    // If a run is short, its report contains more points than the page has polled.
+    // The report of a short run contains more points than the page has polled.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);

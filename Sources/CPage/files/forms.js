@@ -162,8 +162,8 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// Returns the scale of the slider for a fault's parameter. The scale is logarithmic for durations and large numbers.
-// For probabilities, it is in percent.
+// Returns the scale of the slider for a fault's parameter. The scale is logarithmic for durations and large numbers,
+// and in percent for probabilities.
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {

@@ -235,7 +235,7 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // Unless the user is moving the slider, it shows the fault's current value, including changes made by other clients.
+  // Unless the user is moving it, the slider shows the fault's current value, including changes made by other clients.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});

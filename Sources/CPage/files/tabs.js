@@ -1,4 +1,4 @@
-// A group of views, of which users choose one with tabs.
+// A group of views, one of which the user chooses with tabs.
 import { h } from "./dom.js";
 
 export class Tabs {

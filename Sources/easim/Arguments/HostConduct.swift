@@ -5,7 +5,8 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command sends to accessories, and which data from them it saves: `--device-profile` and `--save-files`.
+/// What a host command sends to accessories, and which data from accessories the command saves: `--device-profile` and
+/// `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?

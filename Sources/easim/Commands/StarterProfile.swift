@@ -72,7 +72,7 @@ enum StarterProfile {
             // A request that is never answered.
             { request: "SILENCE" },
           ],
-          // The answer to all other requests; without this line, they get no answer.
+          // The answer to all other requests; without this line, such requests get no answer.
           otherwise: "ERROR\\r\\n",
         },
       """

@@ -2,8 +2,9 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its user interface. `EADemoApp` tracks accessories and sessions, carries out commands, and reports
-/// events as lines. ``EADemoScreen`` draws these lines on a terminal; without a terminal, they are printed.
+/// The parts of EADemo other than its user interface. `EADemoApp` tracks accessories and sessions, carries out
+/// commands, and reports events as lines. ``EADemoScreen`` draws these lines on a terminal; without a terminal, they
+/// are printed.
 ///
 /// Any number of sessions can be open, and commands apply to the current one. While a command is waiting, EADemo
 /// accepts only commands that end the wait. A waiting command fails at its deadline.

@@ -117,7 +117,7 @@ extension EADemoCommand {
 
   static func escaped(_ text: String) throws(UsageError) -> EADemoCommand { .send(try EscapedText.bytes(text)) }
 
-  /// Parses `N [every TIME]`, followed by the command to repeat unless `bytes` are given.
+  /// Parses `N [every TIME]`, which is followed by the command to repeat unless `bytes` is given.
   static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(UsageError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)

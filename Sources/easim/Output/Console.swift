@@ -17,7 +17,7 @@ import Synchronization
 ///   (``TranscriptFile``).
 /// - ``finish()`` writes all waiting lines within a time limit.
 final class Console {
-  /// How long ``finish()`` waits without any progress before it gives up, if no signal has arrived.
+  /// How long ``finish()`` waits without any progress before it gives up, unless a signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
   /// How long ``finish()`` may take after a signal, even if it is making progress.
@@ -276,7 +276,7 @@ final class Console {
     }
   }
 
-  /// Waits until everything for stdout or stderr has been written, after which the terminal can be used directly.
+  /// Waits until everything for stdout or stderr has been written, so that the terminal can then be used directly.
   func settle(errors: Bool = false, atMost limit: Duration) {
     let lane = errors ? stderr.lane : stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }

@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Opens, reads and writes files whose system calls may block forever, such as a FIFO without a reader or a file on an
+/// Opens, reads and writes files even if system calls on them block forever, as with a FIFO without a reader or an
 /// unresponsive disk.
 ///
 /// The system calls run on a separate thread. The caller waits until the system call has returned, a stop signal
@@ -11,8 +11,7 @@ enum PatientFile {
   /// The time limit for opening a group of files.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The extra time allowed per file, because on a busy machine, opening a thousand files can take as long as the total
-  /// limit.
+  /// The extra time allowed per file. On a busy machine, opening a thousand files can take as long as the total limit.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {

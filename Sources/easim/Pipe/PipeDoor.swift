@@ -9,7 +9,7 @@ protocol PipeRole: AnyObject {
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
   /// What to do with a stream if its client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// The door that provides the streams; the door sets this property.
+  /// The door that provides the streams. The door itself sets this property.
   var door: PipeDoor? { get set }
 }
 
@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable was unplugged, as opposed to only the session being closed.
+  /// Whether the cable was unplugged, as opposed to just the session being closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

@@ -213,7 +213,7 @@ private func playVirtually(
   return try playVirtually(scenario, settings, options, client: client)
 }
 
-/// Adds a scenario that has already been played to a trace. The scenario is then played again with the other client, so
+/// Adds to a trace a scenario that has already been played. The scenario is then played again with the other client, so
 /// that the trace shows both runs side by side.
 private func add(
   _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,

@@ -21,7 +21,7 @@ struct SendScript {
     var reading: Reading?
   }
 
-  /// The first step has no payload at first, so that `--expect` can precede the payload, as in `--expect echo --text
+  /// The first step starts without a payload, so that `--expect` can precede the payload, as in `--expect echo --text
   /// hi`.
   private var steps = [Step()]
 

@@ -105,7 +105,7 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
-  /// Whether the accessory has acknowledged everything, but has not sent an expected reply.
+  /// Whether the accessory has acknowledged everything but has not sent an expected reply.
   var heardNothing: Bool {
     guard let session, session.unacknowledged == 0 else { return false }
     switch plan {
@@ -118,7 +118,7 @@ final class Sender: AppHandler {
 
   private var unacknowledged: String { "\((session?.unacknowledged ?? 0).counted("byte"))" }
 
-  /// How many reply bytes were compared with the expected bytes.
+  /// The number of reply bytes that were compared with the expected bytes.
   private(set) var verified = 0
 
   /// The requests in the order they are sent, and how many of them were answered as expected.

@@ -18,9 +18,9 @@ final class HTTPDoor: DescriptorHandler {
     var streams = 1_024
     /// The longest pause allowed within a request, in seconds.
     var silence = 10
-    /// The time limit for receiving all headers of a request. The body has the same limit.
+    /// The time limit for receiving all headers of a request. The same limit applies to the body.
     var arrival = Duration.seconds(30)
-    /// The interval at which comments are sent on a silent event stream. Sending fails if the client is gone.
+    /// The interval at which comments are sent on a silent event stream, in order to detect a client that is gone.
     var heartbeat = Duration.seconds(15)
     /// How many bytes are reserved for the headers of a connection.
     var memory = 32 * 1024

@@ -92,7 +92,7 @@ final class HTTPExchange {
 /// that sends its request immediately.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// When the connection was accepted, or when the last request on it was answered.
+    /// The time at which the connection was accepted or the last request on it was answered.
     var since: Instant
     /// Whether the connection is still waiting for the headers of a request.
     var isWaiting = true

@@ -97,7 +97,7 @@ extension CaptureDoor {
 }
 
 extension ControlServer.Recordable {
-  /// A title such as "Lawk View at local:", or only the address until the accessory is known.
+  /// A title such as "Lawk View at local:", or just the address until the accessory is known.
   fileprivate var title: String { name.isEmpty ? place : "\(name) at \(place)" }
 }
 

@@ -27,7 +27,7 @@ final class CommandRuntime {
 
   var signal: Int32? { StopSignals.first }
 
-  /// How many stop signals have arrived. After the second stop signal, easim stops waiting.
+  /// How many stop signals have arrived. After the second signal, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
   /// The name of the signal that stopped the command, or nil if there was none.

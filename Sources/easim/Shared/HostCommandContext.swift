@@ -14,7 +14,8 @@ final class HostCommandContext {
   private(set) var hadCable = false
   /// Whether no cable was ever connected, or the accessory on the last cable never became ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
-  /// An address to print where Apple's frameworks print an object's address, which has no meaning outside this process.
+  /// An address to print where Apple's frameworks print an object's address. The address has no meaning outside this
+  /// process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message to print if the app's Info.plist hides all accessories that are present.
   static let nothingVisible = "there are accessories, but the app sees none of them"

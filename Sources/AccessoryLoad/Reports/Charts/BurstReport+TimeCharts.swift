@@ -135,8 +135,8 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// Returns the shade for a count. The highest count has shade 5, and each time the count is lower by a constant
-  /// factor, the shade is lower by one.
+  /// Returns the shade for a count. The highest count has shade 5. Each time the count falls by a constant factor, the
+  /// shade falls by one.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
