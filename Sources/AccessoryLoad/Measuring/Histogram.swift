@@ -2,10 +2,10 @@ import AccessoryRuns
 
 /// Counts how many times each value, such as a latency, occurs. The precision is three significant digits.
 ///
-/// The design follows HdrHistogram. Each value below 2,048 has its own count. Above that, each range between two powers
-/// of two has 1,024 steps, so no step is wider than a thousandth of its values. No matter how long a run lasts, there
-/// are at most 55 x 1,024 counts. Two histograms are merged by adding their counts, so a merged report is the same as a
-/// report from a single machine.
+/// The design follows HdrHistogram. Each value below 2,048 has its own count. From 2,048 on, each range between two
+/// powers of two has 1,024 steps, so no step is wider than a thousandth of its values. There are at most 55 x 1,024
+/// counts, no matter how long a run lasts. Two histograms are merged by adding their counts, so a merged report is the
+/// same as a report from a single machine.
 ///
 /// ```swift
 /// var latencies = Histogram()

@@ -56,11 +56,9 @@ enum StarterProfile {
       """
         behavior: {
           type: "script",
-          // Each request ends with these bytes. For requests of 8 bytes, write { fixed: 8 }; { frame: … } and "any" are
-          // also possible.
+          // Each request ends with these bytes. Other framings: { fixed: 8 } for 8-byte requests, { frame: … }, "any".
           framing: { delimiter: "\\r\\n" },
-          // The first matching rule determines the answer. Requests are written without the delimiter, and answers with
-          // it.
+          // The first matching rule determines the answer. Requests omit the delimiter, and answers include it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
             // A delayed answer.
