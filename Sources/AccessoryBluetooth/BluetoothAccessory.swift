@@ -122,7 +122,9 @@ package final class BluetoothAccessory {
       // agent, BlueZ refuses any pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
-        if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
+        if case .failure(let error) = result {
+          warn("easim cannot answer pairing requests and leaves them to other programs: \(error)")
+        }
       } ask: { question in
         switch question {
         case .authorization(_, let answer), .confirmation(_, _, let answer): answer(true)

@@ -82,7 +82,7 @@ package final class BluetoothHost {
     // Two addresses can refer to the same device, which has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
-        completion(.failure(.failed("another connection to it is being opened")))
+        completion(.failure(.failed("another connection to it is already being opened")))
       }
       return attempt
     }

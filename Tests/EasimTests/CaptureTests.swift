@@ -79,7 +79,7 @@ import Testing
     place.write([0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0], to: "cut.pcap")
     let cut = try Program.run("decode", place.file("cut.pcap"))
     #expect(cut.ending == .exit(1))
-    #expect(cut.outLines == ["byte 0: the header of a pcap file has 24 bytes, and the file has 8"])
+    #expect(cut.outLines == ["byte 0: a pcap header has 24 bytes, but the file has only 8"])
     #expect(cut.err == "easim: read as pcap: 0 packets, 1 problem\n")
   }
 }

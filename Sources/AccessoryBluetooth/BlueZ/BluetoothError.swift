@@ -31,18 +31,18 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .noLibrary(let why): "Bluetooth needs libsystemd, which cannot be loaded (\(why))"
     case .noBus(let why): "there is no D-Bus system bus (\(why))"
     case .noService: "the Bluetooth service is not running"
-    case .notPermitted(let what): "\(what) is not permitted to this user"
+    case .notPermitted(let what): "this user is not permitted to \(what)"
     case .noAdapter(nil): "this machine has no Bluetooth adapter"
     case .noAdapter(let name?): "this machine has no Bluetooth adapter \(name)"
     case .adapterOff(let name): name.isEmpty ? "the Bluetooth adapter is off" : "the Bluetooth adapter \(name) is off"
     case .serviceTaken:
-      "another process already acts as a Bluetooth accessory or host, and BlueZ lets only one offer the service"
+      "another process already acts as a Bluetooth accessory or host, and BlueZ lets only one process offer the service"
     case .notPaired: "it is not paired with this machine"
     case .outOfRange: "it does not answer: it is out of range, off, or connected to another device"
     case .refused(let why): "it refused: \(why)"
-    case .noSuchService: "it does not offer the service of an accessory"
+    case .noSuchService: "it does not offer the accessory service"
     case .timedOut: "it did not answer in time"
-    case .busy: "BlueZ is still busy with the same request of another program"
+    case .busy: "BlueZ is still processing the same request from another program"
     case .failed(let what): what
     }
   }
@@ -67,8 +67,8 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .noService: remedy.map { "start it: \($0)" }
     case .notPermitted: "run as root, or add the user to the group bluetooth"
     case .noAdapter: "plug one in; see 'easim doctor'"
-    case .adapterOff: "switch it on: bluetoothctl power on (or, where that fails, rfkill unblock bluetooth)"
-    case .serviceTaken: "end the other one, or use another address such as unix:/tmp/a.sock for this one"
+    case .adapterOff: "turn it on: bluetoothctl power on (if that fails: rfkill unblock bluetooth)"
+    case .serviceTaken: "stop the other process, or use a different address here, such as unix:/tmp/a.sock"
     case .notPaired(let address): "pair it: easim pair bt:\(address)"
     case .outOfRange, .refused, .noSuchService, .timedOut, .busy, .failed: nil
     }
@@ -90,7 +90,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
       "org.freedesktop.DBus.Error.Spawn.ExecFailed", "org.freedesktop.systemd1.NoSuchUnit":
       .noService
-    case "org.freedesktop.DBus.Error.AccessDenied": .notPermitted("using BlueZ")
+    case "org.freedesktop.DBus.Error.AccessDenied": .notPermitted("use BlueZ")
     case "org.freedesktop.DBus.Error.UnknownObject": .noAdapter(adapter)
     case "org.bluez.Error.NotReady": .adapterOff(adapter ?? "hci0")
     case "org.bluez.Error.NotPermitted" where message.contains("UUID already registered"),

@@ -158,7 +158,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   case "h":
     // The descriptor is duplicated because the message closes its own copy.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
-    if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
+    if copy < 0 { throw .failed("duplicate a descriptor from a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
   case "a": return .array(of: element, try readContainer(message, type, element))
   case "r": return .structure(try readContainer(message, type, element))

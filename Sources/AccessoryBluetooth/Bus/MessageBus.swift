@@ -197,7 +197,7 @@ package final class MessageBus: TimerHandler {
       if let values = try? readValues(of: message) { onEvent(BusSignal(message, values)) }
     }
     let result = sd_bus_add_match_async(raw, &slot.slot, rule, BusSlot.arrived, nil, slot.context)
-    _ = try checked(result, "listen to signals of D-Bus")
+    _ = try checked(result, "subscribe to D-Bus signals")
     slots.append(slot)
     settle()
   }

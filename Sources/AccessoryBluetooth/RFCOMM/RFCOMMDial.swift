@@ -143,7 +143,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
       drop()
       open(.rfcomm(channel: channel), .connecting)
     case .absent: finish(.failure(.noSuchService))
-    case .failed(let what): finish(.failure(.failed("its list of services cannot be read: \(what)")))
+    case .failed(let what): finish(.failure(.failed("its service list cannot be read: \(what)")))
     }
   }
 

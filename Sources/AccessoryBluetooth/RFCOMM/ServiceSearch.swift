@@ -30,7 +30,7 @@ struct ServiceSearch {
   /// Creates a search for a service by UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
   init(for service: String) {
     let digits = service.filter { $0 != "-" }
-    precondition(digits.utf8.count == 32, "\(service) is not a UUID of 128 bits")
+    precondition(digits.utf8.count == 32, "\(service) is not a 128-bit UUID")
     uuid = (try? Hex.parse(digits)) ?? []
   }
 
@@ -56,7 +56,7 @@ struct ServiceSearch {
     switch packet[0] {
     case 0x07: return receiveRecords(packet[5...])
     case 0x01: return .failed("SDP error " + Hex.plain(packet[5...].prefix(2)))
-    default: return .failed("an SDP packet of kind \(Hex.number(packet[0]))")
+    default: return .failed("an SDP packet of type \(Hex.number(packet[0]))")
     }
   }
 
@@ -70,7 +70,7 @@ struct ServiceSearch {
     parts += 1
     let rest = body.dropFirst(count)
     guard let stateLength = rest.first, rest.count == 1 + Int(stateLength), stateLength <= 16 else {
-      return .failed("an SDP answer with a wrong continuation")
+      return .failed("an SDP answer with an invalid continuation state")
     }
     if stateLength > 0 {
       guard parts < Self.mostParts, records.count < Self.longestAnswer else { return .failed("an endless SDP answer") }

@@ -64,7 +64,7 @@ public struct LocalCard: Equatable, Sendable {
     let file: CardFile
     do { file = try CardFile.format.readKnown(tree) } catch { throw LocalCardError("\(error.problems[0])") }
     guard file.socket == entry.socketFile else {
-      throw LocalCardError("\(entry.cardPath): its socket must be \(entry.socketFile), next to it")
+      throw LocalCardError("\(entry.cardPath): its socket must be \(entry.socketFile) in the same directory")
     }
     self = file.card
   }
@@ -97,12 +97,13 @@ private struct CardFile: Equatable {
     Field("manufacturer", \.card.manufacturer, .text, "the manufacturer", isRequired: true)
     Field("model", \.card.model, .text, "the model number", isRequired: true)
     Field("protocols", \.card.protocols, .list(of: .text), "its current protocols", isRequired: true)
-    Field("pid", \.pid, .integer(1...Int32.max), "the process that plays it", isRequired: true)
+    Field("pid", \.pid, .integer(1...Int32.max), "the process that runs the accessory", isRequired: true)
     Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
     Field(
-      "attachedAt", \.attachedAt, .number(0...1e12), "when it was attached, in seconds since 1970",
+      "attachedAt", \.attachedAt, .number(0...1e12), "when the accessory was attached, in seconds since 1970",
       isAlwaysWritten: true)
-    Field("socket", \.socket, .text, "the file name of its socket, next to the card", isRequired: true)
+    Field(
+      "socket", \.socket, .text, "the file name of the accessory's socket, in the card's directory", isRequired: true)
   }
 
   private var pid: Int32 {

@@ -81,9 +81,9 @@ public struct LocalDirectory: Hashable, Sendable {
   public func make() throws(LocalError) {
     guard path.utf8.count <= Self.longestPath else { throw .pathTooLong(path) }
     if mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw errno == ENOENT ? .noParent(path) : .system(.last("make the local directory \(path)"))
+      throw errno == ENOENT ? .noParent(path) : .system(.last("create the local directory \(path)"))
     }
-    guard try check() else { throw .system(SystemError("make the local directory \(path)", code: ENOENT)) }
+    guard try check() else { throw .system(SystemError("create the local directory \(path)", code: ENOENT)) }
   }
 
   /// Returns true if the directory exists.
@@ -95,7 +95,7 @@ public struct LocalDirectory: Hashable, Sendable {
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
-      throw .system(.last("look at the local directory \(path)"))
+      throw .system(.last("examine the local directory \(path)"))
     }
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory(path) }
     guard status.st_uid == geteuid() else { throw .notOwned(path, by: status.st_uid) }
@@ -146,13 +146,13 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem with the directory, and how to fix it.
   public var description: String {
     switch self {
-    case .oldVariable: "the environment variable EASIM_BENCH is now EASIM_LOCAL: set that, and unset EASIM_BENCH"
+    case .oldVariable: "the environment variable EASIM_BENCH has been renamed: set EASIM_LOCAL and unset EASIM_BENCH"
     case .notADirectory(let path): "the local directory \(path) is not a directory: choose another with EASIM_LOCAL=DIR"
     case .notOwned(let path, let user):
-      "the local directory \(path) belongs to user \(user) and not to you (user \(geteuid())), so accessories there "
+      "the local directory \(path) belongs to user \(user), not to you (user \(geteuid())), so accessories there "
         + "cannot be trusted: choose another with EASIM_LOCAL=DIR"
     case .writable(let path, let others, let holdsOnlyOwnFiles):
-      "\(others.rawValue) may write to the local directory \(path), so accessories there cannot be trusted: "
+      "\(others.rawValue) can write to the local directory \(path), so accessories there cannot be trusted: "
         + (holdsOnlyOwnFiles ? "chmod 700 \(path.shellWord), or " : "") + "choose another with EASIM_LOCAL=DIR"
     case .noParent(let path):
       "the local directory \(path) cannot be created, because its parent directory does not exist: create it "

@@ -25,7 +25,7 @@ struct LocalMedium: Medium {
     }
     let other = path.map { "local:\($0)#" } ?? "local: (or, for a folder, local:\(serial)#)"
     throw TransportError.unusable(
-      address, "the serial number is set by the profile; did you mean \(other)?")
+      address, "the profile sets the serial number; did you mean \(other)?")
   }
 
   private static func parts(_ address: Address) -> (LocalDirectory, serial: String?) {

@@ -91,7 +91,7 @@ final class LocalPort: Port {
     attachments += 1
     for _ in 0..<8 {
       guard let entry = LocalEntry("\(letters)-\(attachments)", in: directory) else {
-        preconditionFailure("six letters and a count are a name")
+        preconditionFailure("six letters and a count form a valid name")
       }
       do {
         // Names in a local directory are never reused, so no existing socket needs to be replaced.
@@ -107,7 +107,7 @@ final class LocalPort: Port {
         letters = LocalEntry.freshAccessoryName()
       }
     }
-    throw TransportError.unusable(directory.address(of: nil), "every name tried is taken")
+    throw TransportError.unusable(directory.address(of: nil), "every name that was tried is already taken")
   }
 
   private func card(_ appearance: PortAppearance, since attachedAt: Int) -> LocalCard {

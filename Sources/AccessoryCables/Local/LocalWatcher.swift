@@ -174,12 +174,12 @@ public final class LocalWatcher {
     }
   }
 
-  private static let unplugged = "taken from the local directory"
+  private static let unplugged = "removed from the local directory"
 
   private func vanished(_ entry: LocalEntry) {
     if let accessory = attached[entry.name] {
       let ended = accessory.card.flatMap { $0.process.isRunning ? nil : $0.process.pid }
-      remove(accessory, ended.map { "its process \($0) is gone" } ?? Self.unplugged)
+      remove(accessory, ended.map { "its process \($0) has ended" } ?? Self.unplugged)
     } else if missed.remove(entry.name) != nil {
       onEvent(.passed(recentCards[entry.accessoryName]))
     }

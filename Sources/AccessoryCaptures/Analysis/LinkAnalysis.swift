@@ -93,7 +93,7 @@ struct LinkAnalysis {
   ) {
     let payload = Array(entry.bytes.dropFirst(PacketHeader.size).dropLast())
     guard let offered = try? LinkParameters(reading: payload.span.bytes) else {
-      return broke("a SYN that no link can use")
+      return broke("a SYN that cannot be used")
     }
     let isOffer = !header.control.contains(.ack)
     let wrong = offered.valuesOutOfRange(isOffer: isOffer)
@@ -112,14 +112,14 @@ struct LinkAnalysis {
   private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {
     for other in ends.indices where other != index {
       if let limit = ends[other].parameters?.maximumPacketLength, header.length > limit {
-        broke("a packet of \(header.length) bytes, and the other end takes at most \(limit)")
+        broke("a packet of \(header.length) bytes, although the other end accepts at most \(limit)")
       }
     }
     for message in entry.messages {
       guard let sender = MessageCatalog.entry(message.id)?.sender else { continue }
       let isFromAccessory = ["A", "IN"].contains(entry.from)
       guard isFromAccessory || ["D", "OUT"].contains(entry.from) else { continue }
-      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end sends") }
+      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end may send") }
     }
   }
 
@@ -139,7 +139,7 @@ struct LinkAnalysis {
       let isCounted = ends[other].parameters?.isZeroAcknowledgement == false
       if isCounted, ends[index].outstanding.count > window {
         broke(
-          "\(ends[index].outstanding.count) packets without an acknowledgement, and the other end takes \(window)")
+          "\(ends[index].outstanding.count) unacknowledged packets, although the other end accepts \(window)")
       }
     }
     ends[index].held[number] = entry.bytes
@@ -185,7 +185,7 @@ struct LinkAnalysis {
       if let expected = ends[other].expected, !header.control.contains(.syn),
         Int8(bitPattern: number &- expected) >= 0, ends[other].held[number] == nil
       {
-        broke("an acknowledgement of number \(number), which had not been sent")
+        broke("an acknowledgement of packet \(number), which had not been sent")
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil

@@ -122,12 +122,14 @@ public final class CaptureDecoder {
       emitRuns(isEnd: true, emit)
     case .log:
       cutter.finish { readLog($0, emit) }
-      if logNames.isEmpty, log.skippedCount > 0 { throw CaptureError(1, 1, "no line of this log has bytes in hex") }
+      if logNames.isEmpty, log.skippedCount > 0 {
+        throw CaptureError(1, 1, "no line of this log contains bytes in hex")
+      }
     case .transcript:
       cutter.finish { read($0, emit) }
       if summary.entries == 0, let first = foreignLines?.first {
         throw CaptureError(
-          first, 1, "not a transcript line such as '0.000213 D ACK seq=1 ack=0', nor is any other line")
+          first, 1, "no line is a transcript line, such as '0.000213 D ACK seq=1 ack=0'")
       }
     }
     for (stream, capture) in captures.enumerated() { describe(capture.finish(), of: capture, stream, emit) }
@@ -245,7 +247,7 @@ public struct CaptureSummary: Equatable, Sendable {
     var parts = [packets.counted("packet")]
     if count(.cable) > 1 { parts[0] += " on \(count(.cable)) cables" }
     if count(.spoiled) > 0 { parts.append("\(count(.spoiled)) of them spoiled") }
-    if count(.message) > 0 { parts.append("\(count(.message)) messages without a packet") }
+    if count(.message) > 0 { parts.append("\(count(.message)) messages outside packets") }
     if count(.unfinished) > 0 { parts.append("\(count(.unfinished)) unfinished") }
     if count(.transfer) > 0 { parts.append(count(.transfer).counted("native transfer")) }
     if count(.problem) > 0 { parts.append(count(.problem).counted("problem")) }

@@ -149,7 +149,7 @@ final class CaptureFileDecoder {
     emit(
       CaptureEntry(
         .problem, at: .file(frame.offset),
-        "the recorder kept \(frame.bytes.count) of \(frame.originalCount) bytes of packet \(frame.number)"))
+        "the recorder kept only \(frame.bytes.count) of the \(frame.originalCount) bytes of packet \(frame.number)"))
   }
 
   // MARK: Connections

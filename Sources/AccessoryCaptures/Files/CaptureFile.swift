@@ -134,7 +134,7 @@ struct CaptureFileState {
     frame.number = frames
     if frame.time < latest, !isBehind {
       isBehind = true
-      let message = "packet \(frames) is older than the one before it"
+      let message = "packet \(frames) is older than the packet before it"
       emit(.problem(CaptureProblem(offset: frame.offset, message: message)))
     }
     latest = frame.time

@@ -26,7 +26,7 @@ struct PcapngReader: CaptureFileReader {
         switch file.window.u32(at: 8, .little) {
         case 0x1A2B_3C4D: order = .little
         case 0x4D3C_2B1A: order = .big
-        default: return file.stop("a section without a byte order; the rest is not read", emit)
+        default: return file.stop("a section has no valid byte order; the rest is not read", emit)
         }
         interfaces = []
       }
@@ -35,11 +35,11 @@ struct PcapngReader: CaptureFileReader {
       }
       let count = file.window.u32(at: 4, order)
       guard count >= 12, count % 4 == 0 else {
-        return file.stop("a block of \(count) bytes, which is impossible; the rest is not read", emit)
+        return file.stop("a block has the impossible length \(count); the rest is not read", emit)
       }
       guard count <= CaptureLimits.record else {
         return file.stop(
-          "a block of \(count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read", emit)
+          "a block of \(count) bytes exceeds the limit of \(CaptureLimits.record); the rest is not read", emit)
       }
       guard file.window.count >= count else { return }
       let offset = file.window.offset
@@ -70,13 +70,13 @@ struct PcapngReader: CaptureFileReader {
     switch type {
     case 1: readInterface(body, at: offset, order, emit)
     case 2:
-      guard body.count >= 20 else { return problem("a packet block that is too short") }
+      guard body.count >= 20 else { return problem("a packet block is too short") }
       let drops = body.u16(at: 2, order)
       if drops > 0, drops != 0xFFFF { problem("the recorder lost \(drops.counted("packet"))") }
       readPacket(body, of: body.u16(at: 0, order), at: offset, order, emit)
     case 3:
       guard body.count >= 4, let interface = interfaces.first else {
-        return problem(body.count < 4 ? "a packet block that is too short" : "a packet before the first interface")
+        return problem(body.count < 4 ? "a packet block is too short" : "a packet precedes the first interface")
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
@@ -93,7 +93,7 @@ struct PcapngReader: CaptureFileReader {
         if count > 0 { problem("the recorder lost \(count.counted("packet"))") }
       }
     case 6:
-      guard body.count >= 20 else { return problem("a packet block that is too short") }
+      guard body.count >= 20 else { return problem("a packet block is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
     // Blocks of other types contain names, keys, or data from other programs.
     default: return
@@ -104,7 +104,7 @@ struct PcapngReader: CaptureFileReader {
     _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ emit: (CaptureFileItem) -> Void
   ) {
     guard body.count >= 8 else {
-      return emit(.problem(CaptureProblem(offset: offset, message: "an interface block that is too short")))
+      return emit(.problem(CaptureProblem(offset: offset, message: "an interface block is too short")))
     }
     guard interfaceCount < CaptureLimits.interfaces else {
       return file.stop("more than \(CaptureLimits.interfaces) interfaces; the rest is not read", emit)
@@ -132,13 +132,13 @@ struct PcapngReader: CaptureFileReader {
   ) {
     func problem(_ message: String) { emit(.problem(CaptureProblem(offset: offset, message: message))) }
     guard interface < interfaces.count else {
-      return problem("a packet of interface \(interface), and the section has \(interfaces.count)")
+      return problem("a packet refers to interface \(interface), but the section has only \(interfaces.count)")
     }
     let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
     let count = body.u32(at: 12, order)
     let start = 20
     guard count <= body.count - start else {
-      return problem("a packet of \(count) bytes in a block with room for \(body.count - start)")
+      return problem("a packet of \(count) bytes is in a block with room for only \(body.count - start)")
     }
     var frame = CaptureFrame(
       offset: offset, interface: interfaces[interface].number,

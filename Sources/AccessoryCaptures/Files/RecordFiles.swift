@@ -50,11 +50,11 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
       // The format changes only when a record is complete, because the header of an incomplete record is read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
-        return file.stop("a record with an impossible length; the rest is not read", emit)
+        return file.stop("a record has an impossible length; the rest is not read", emit)
       }
       guard header.count <= CaptureLimits.record else {
         return file.stop(
-          "a record of \(header.count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read",
+          "a record of \(header.count) bytes exceeds the limit of \(CaptureLimits.record); the rest is not read",
           emit)
       }
       guard file.window.count >= Format.recordHeaderSize + header.count else { return }
@@ -85,7 +85,7 @@ struct PcapFormat: RecordFormat {
   ]
   static let beginning = (needed: 24, header: 24)
   static let recordHeaderSize = 16
-  static let shortFile = "the header of a pcap file has 24 bytes, and the file has"
+  static let shortFile = "a pcap header has 24 bytes, but the file has only"
 
   private var order = ByteOrder.little
   private var nanosecondsPerTick: Int64 = 1
@@ -114,7 +114,7 @@ struct BtsnoopFormat: RecordFormat {
   static let magic = Array("btsnoop\0".utf8)
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
-  static let shortFile = "the header of a btsnoop file has 16 bytes, and the file has"
+  static let shortFile = "a btsnoop header has 16 bytes, but the file has only"
   /// The number of microseconds from the year 0, which is the format's epoch, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
@@ -156,7 +156,7 @@ struct BtsnoopFormat: RecordFormat {
 struct PacketLoggerFormat: RecordFormat {
   static let beginning = (needed: 13, header: 0)
   static let recordHeaderSize = 13
-  static let shortFile = "a PacketLogger file has at least 13 bytes, and this has"
+  static let shortFile = "a PacketLogger file has at least 13 bytes, but this file has only"
 
   private var order = ByteOrder.big
 

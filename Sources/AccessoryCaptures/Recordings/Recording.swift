@@ -125,9 +125,9 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
     switch self {
     case .transcript: "a transcript does not contain all bytes; record a capture instead"
     case .noIdentification:
-      "no accessory identifies itself in the capture; record from before it is plugged in"
+      "no accessory identifies itself in the capture; start recording before the accessory is plugged in"
     case .tooLarge:
-      "the sessions have more than \(RecordingReader.mostBytes.groupedDigits) bytes; record a shorter run"
+      "the sessions contain more than \(RecordingReader.mostBytes.groupedDigits) bytes; record a shorter run"
     }
   }
 }

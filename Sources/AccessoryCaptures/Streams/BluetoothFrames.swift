@@ -149,7 +149,7 @@ struct BluetoothFrames {
     defer { connections[handle, default: Connection()].halves[side] = half }
     if isCut || fragment.count < length {
       (half.pending, half.isOpen) = ([], false)
-      return emit(.problem(key, "the recorder kept \(fragment.count) of \(length) bytes of a fragment"))
+      return emit(.problem(key, "the recorder kept only \(fragment.count) of the \(length) bytes of a fragment"))
     }
     if isContinued {
       guard half.isOpen else {
@@ -172,7 +172,7 @@ struct BluetoothFrames {
     if half.pending.count < whole { return }
     let (payload, places) = (half.pending, FragmentPlaces(half.places))
     (half.pending, half.isOpen) = ([], false)
-    if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
+    if payload.count > whole { emit(.problem(key, "fragments longer than their payload")) }
     let channel = payload.u16(at: 2, .little)
     // L2CAP signals and RFCOMM control frames contain channel numbers and sizes, but nothing that identifies a device.
     places.emitHeader(0..<(channel == 1 ? whole : 4), emit)

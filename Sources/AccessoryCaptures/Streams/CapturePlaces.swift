@@ -35,7 +35,7 @@ package struct CapturePlaces {
   /// - Throws: ``CaptureProblem`` if the file is damaged or contains an unknown kind of frame.
   package init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
     guard var reader = form.reader else {
-      throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
+      throw CaptureProblem(offset: 0, message: "this file does not contain packets", isFinal: true)
     }
     var items: [CaptureFileItem] = []
     // The reader receives the whole file as one array, so the index of each byte in a frame is also its offset in the
@@ -48,7 +48,7 @@ package struct CapturePlaces {
       case .problem: break
       case .interface(let interface):
         if case .other(let number) = interface.linkType {
-          throw CaptureProblem(offset: 0, message: "easim does not know the link type \(number)")
+          throw CaptureProblem(offset: 0, message: "easim does not support the link type \(number)")
         }
         interfaces.append(interface)
       case .frame(let frame): read(frame)

@@ -114,7 +114,7 @@ struct HexDumpReader {
   /// Processes the next part of a line that is too long to be read at once.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
-      throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
+      throw CaptureError(line.number, line.column, "the line is too long for a line with an offset")
     }
     streams[current].count += bytes.count
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
@@ -144,7 +144,7 @@ struct HexDumpReader {
     guard let index = alike.first ?? marked.first else { return open(line, offset) }
     throw CaptureError(
       line.number, line.column,
-      "the offset \(offset.text) does not follow \(streams[index].count) bytes after "
+      "the offset \(offset.text) does not fit the \(streams[index].count) bytes after "
         + "\(streams[index].first?.text ?? "the beginning"): is a line missing?")
   }
 
@@ -198,7 +198,7 @@ struct HexDumpReader {
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(
         line.number, line.column,
-        "the dump ends at \(offset.text), and \(streams[current].count + 1) bytes are here: is a line missing?")
+        "the dump ends at offset \(offset.text) but contains \(streams[current].count + 1) bytes: is a line missing?")
     }
     held?.bytes.removeLast()
   }

@@ -200,13 +200,14 @@ struct HexLineScanner {
     guard word.isHex else {
       throw CaptureError(
         number, skippedColumns + word.start + 1,
-        "'\(shown)' is not hex; a capture is raw bytes, a hex dump or a transcript")
+        "'\(shown)' is not hex; expected raw bytes, a hex dump or a transcript")
     }
     var digits = Array(word.text.utf8)
     if word.isPrefixed, digits.count == 1 { digits.insert(UInt8(ascii: "0"), at: 0) }
     guard let bytes = Self.bytes(ofPairs: digits) else {
       throw CaptureError(
-        number, skippedColumns + word.start + 1, "'\(shown)' is not whole bytes: a byte is two hex digits")
+        number, skippedColumns + word.start + 1,
+        "'\(shown)' is not a whole number of bytes: each byte is two hex digits")
     }
     return bytes
   }

@@ -45,7 +45,7 @@ extension CheckCase {
       let size = authentication.challenge.count == 20 ? 128 : 64
       if authentication.response.count != size {
         throw CheckFailure(
-          "It has \(authentication.response.count) bytes and should have \(size).",
+          "The signature has \(authentication.response.count) bytes instead of \(size).",
           device.proof(authentication.responseMessage.packet, [15..<17]))
       }
     },
@@ -56,7 +56,7 @@ extension CheckCase {
       let (device, authentication) = try run.readableAuthentication()
       if let reason = run.objection(to: authentication) {
         throw CheckFailure(
-          "It does not verify: \(reason).",
+          "The signature does not verify: \(reason).",
           device.proof(authentication.responseMessage.packet, [19..<19 + authentication.response.count]))
       }
     },
@@ -104,7 +104,7 @@ extension CheckCase {
         _ = try device.identify(within: run.stepLimit)
         _ = try device.authenticate(run.verifier, within: run.stepLimit)
       } catch let short as Shortfall {
-        throw CheckFailure("Asked to identify first: \(short.reason).", device.lastProof(8))
+        throw CheckFailure("When asked for its identification first: \(short.reason).", device.lastProof(8))
       }
     },
     CheckCase(
@@ -119,7 +119,7 @@ extension CheckCase {
     },
     CheckCase(
       512, "authentication-glued", "The accessory handles AA05 and 1D00 that arrive in one write.", [.agreed],
-      fix: "Read all packets of a transfer, not only the first."
+      fix: "Read all packets in a transfer, not only the first."
     ) { run in
       let device = try run.undecided { try run.device(at: .linked) }
       let (mark, before) = (device.record.count, device.messages.count)
@@ -132,14 +132,14 @@ extension CheckCase {
     CheckCase(
       513, "authentication-failed",
       "After a failed authentication (AA04), the accessory works again once it is unplugged and plugged back in.",
-      [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
+      [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start over."
     ) { run in
       _ = try run.identification()
       let device = try run.beforeAuthentication()
       try run.upToVerdict(device)
       try device.send(ControlMessage(.authenticationFailed))
       _ = try device.wait(within: run.settings.quiet) { false }
-      try run.expectReady("After AA04, plugged in again")
+      try run.expectReady("When plugged in again after AA04")
     },
     CheckCase(
       514, "certificate-again", "A second AA00 on the same link is also answered.", [.inferred], .note,
@@ -149,23 +149,23 @@ extension CheckCase {
       try run.expectCertificate(device, "Asked again after AA05")
     },
     CheckCase(
-      515, "challenge-without-certificate", "A challenge that precedes the certificate request does no lasting harm.",
+      515, "challenge-without-certificate", "A challenge that precedes the certificate request has no lasting effect.",
       [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it arrives, or ignore it."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
       try device.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, CheckBytes.mixed(32)) })
       _ = try device.wait(within: .seconds(2)) { false }
-      try run.expectReady("After a challenge out of turn, plugged in again")
+      try run.expectReady("When plugged in again after an out-of-turn challenge")
     },
     CheckCase(
       516, "authentication-first", "A device may request authentication before identification.", [.agreed], .warning,
-      fix: "Answer AA00 as soon as the link is up; some Apple devices send it first, others 1D00."
+      fix: "Answer AA00 as soon as the link is up; some Apple devices send AA00 first, others 1D00."
     ) { run in
       _ = try run.survey()
       if run.settings.order == .identification { throw CheckSkip("--order identification was given") }
       guard run.order == .identificationFirst, let failure = run.refusedOrder else { return }
-      throw CheckFailure("Asked to authenticate first: \(failure.text)", failure.proof)
+      throw CheckFailure("When asked to authenticate first: \(failure.text)", failure.proof)
     },
   ]
 }

@@ -33,8 +33,9 @@ extension CheckCase {
       (parameters.first(1)?.value.count ?? 0) == 6 ? nil : "it has no address of 6 bytes in parameter 1"
     },
     CheckCase(
-      1005, "hid-component", "StartHID (6800) names a declared HID component, with vendor and product.", [.agreed],
-      fix: "Declare the component in group 18, and send its number, vendor id and product id in 6800."
+      1005, "hid-component", "StartHID (6800) contains a declared HID component, a vendor ID and a product ID.",
+      [.agreed],
+      fix: "Declare the component in group 18, and send its number, vendor ID and product ID in 6800."
     ) { run in
       let components = try run.identification().hidComponents
       let device = try run.survey().device
@@ -43,7 +44,7 @@ extension CheckCase {
       }
       let parameters = (try? ParameterReader.read(start.message.body)) ?? []
       guard let id: UInt16 = try? parameters.first(0)?.number(), components.contains(where: { $0.id == id }) else {
-        throw CheckFailure("It names a component that group 18 does not declare.", device.proof(start.packet))
+        throw CheckFailure("StartHID names a component that group 18 does not declare.", device.proof(start.packet))
       }
       for number in [UInt16(1), 2, 4] where parameters.first(number) == nil {
         throw CheckFailure("Parameter \(number) is missing.", device.proof(start.packet))
@@ -51,7 +52,7 @@ extension CheckCase {
     },
     CheckCase(
       1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts an update (AE01).", [.agreed],
-      fix: "Acknowledge AE01 and use the known parameters."
+      fix: "Acknowledge AE01, use the parameters you know, and ignore the rest."
     ) { run in
       let identification = try run.identification()
       guard identification.messagesReceived.contains(.powerUpdate) else {
@@ -90,7 +91,7 @@ extension CheckCase {
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(request, ask))
       guard let received = try device.awaitMessage([answer], after: before, within: .seconds(10)) else {
-        throw CheckFailure("It was not answered within 10 s.", device.proof(from: mark))
+        throw CheckFailure("The request was not answered within 10 s.", device.proof(from: mark))
       }
       let parameters = (try? ParameterReader.read(received.message.body)) ?? []
       if let objection = objection(parameters) {

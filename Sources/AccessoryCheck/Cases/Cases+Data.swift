@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let data: [CheckCase] = [
     CheckCase(
-      801, "data-sizes", "Packets of awkward sizes (one byte, and around powers of two) arrive complete.",
+      801, "data-sizes", "Packets of awkward sizes (one byte, or close to a power of two) arrive complete.",
       [.inferred], fix: "Check buffers whose size is a power of two, and transfers that need a short packet."
     ) { run in
       let session = try run.echoSession()
@@ -27,8 +27,8 @@ extension CheckCase {
       try run.exchange(CheckBytes.mixed(size), on: session, size: size)
     },
     CheckCase(
-      803, "data-ten-thousand", "10,000 bytes, as sent by EADemo, arrive whole.", [.seenOnce],
-      fix: "Find the byte at which they differ: the values count from 0 to 255."
+      803, "data-ten-thousand", "The 10,000 bytes that EADemo sends arrive complete.", [.seenOnce],
+      fix: "Find the first byte that differs: the bytes sent count from 0 to 255."
     ) { run in
       let session = try run.echoSession()
       try run.exchange(CheckBytes.counting(10_000), on: session, size: min(run.largestPiece(session.device), 2_000))
@@ -45,7 +45,7 @@ extension CheckCase {
     },
     CheckCase(
       805, "data-glued", "Several packets in one write arrive complete.", [.agreed],
-      fix: "Read all packets of a transfer, not only the first."
+      fix: "Read all packets in a transfer, not only the first."
     ) { run in
       let session = try run.echoSession()
       let device = session.device
@@ -94,7 +94,7 @@ extension CheckCase {
     },
     CheckCase(
       809, "data-loss", "Data arrives complete even if every fifth packet is lost once.", [.agreed],
-      fix: "Deliver packets in numerical order, each once."
+      fix: "Deliver each packet once, in numerical order."
     ) { run in
       let session = try run.echoSession()
       let device = session.device

@@ -9,11 +9,12 @@ extension CheckCase {
     ) { run in
       let device = try run.survey().departures.first?.device ?? run.survey().device
       guard let first = device.record.first(where: \.isFromAccessory) else {
-        throw CheckFailure("It sent nothing within \(DurationText.format(run.stepLimit)).", device.lastProof())
+        throw CheckFailure(
+          "The accessory sent nothing within \(DurationText.format(run.stepLimit)).", device.lastProof())
       }
       guard first.kind != .detection else { return }
       let marks = [0..<first.bytes.count]
-      throw CheckFailure("The first bytes are something else.", device.proof(first.index, marks))
+      throw CheckFailure("The first bytes are not the detection sequence.", device.proof(first.index, marks))
     },
     CheckCase(
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
@@ -25,23 +26,23 @@ extension CheckCase {
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
       if probes.count < 2 {
         let time = DurationText.format(CheckRun.unansweredTime)
-        throw CheckFailure("It was sent only once in \(time) without an answer.", device.proof(probes[0].index))
+        throw CheckFailure("The unanswered sequence was sent only once in \(time).", device.proof(probes[0].index))
       }
     },
     CheckCase(
       103, "detection-pace", "Detection sequences are at least 100 ms apart.", [.inferred], .warning,
-      fix: "Wait about a second between two detection sequences; the shortest period seen is 475 ms."
+      fix: "Wait about a second between two detection sequences; the shortest interval observed is 475 ms."
     ) { run in
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       for (one, next) in zip(probes, probes.dropFirst()) where next.time - one.time < .milliseconds(90) {
         throw CheckFailure(
-          "Two of them are \(DurationText.format(next.time - one.time)) apart.",
+          "Two detection sequences are \(DurationText.format(next.time - one.time)) apart.",
           device.proof(one.index) + device.proof(next.index))
       }
     },
     CheckCase(
-      104, "detection-late", "A device that takes seconds to answer detection gets a link.", [.agreed],
+      104, "detection-late", "A link is established even if the device takes seconds to answer detection.", [.agreed],
       fix: "Continue detection while the cable is plugged in, and accept an answer whenever it arrives."
     ) { run in
       try run.needLink()
@@ -63,7 +64,7 @@ extension CheckCase {
       try run.expectLink(run.device(at: .attached, manner))
     },
     CheckCase(
-      106, "detection-split", "An answer to detection that arrives byte by byte is understood.", [.agreed],
+      106, "detection-split", "The accessory understands a detection answer that arrives byte by byte.", [.agreed],
       fix: "Treat the line as a byte stream: collect bytes until the sequence is complete."
     ) { run in
       try run.answerDetection { device in
@@ -91,7 +92,7 @@ extension CheckCase {
       let time = device.record[synchronization].time - answered.time
       if time > .seconds(2) {
         throw CheckFailure(
-          "It came \(DurationText.format(time)) after the answer.",
+          "The SYN came \(DurationText.format(time)) after the answer.",
           device.proof(answered.index) + device.proof(synchronization))
       }
     },
@@ -101,11 +102,13 @@ extension CheckCase {
     ) { run in
       let device = try run.unanswered()
       if let index = device.offerPacket {
-        throw CheckFailure("A SYN arrived without an answer.", device.proof(index, [WirePacket.Part.control]))
+        throw CheckFailure(
+          "A SYN arrived before detection was answered.", device.proof(index, [WirePacket.Part.control]))
       }
     },
     CheckCase(
-      110, "legacy-device", "A device that only speaks iAP1 and refuses detection gets no SYN.", [.seenOnce], .note,
+      110, "legacy-device", "The accessory sends no SYN to a device that speaks only iAP1 and refuses detection.",
+      [.seenOnce], .note,
       fix: "When FF 55 04 00 02 04 EE 08 answers the detection sequence, do not start iAP2."
     ) { run in
       var manner = CheckDevice.Manner()
@@ -163,7 +166,7 @@ extension CheckRun {
     do { return try reach(.ready, manner) } catch let short as Shortfall {
       throw CheckFailure("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
     } catch let absent as AccessoryAbsent where gone == nil {
-      throw CheckFailure("\(what): it did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])
+      throw CheckFailure("\(what), the accessory did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])
     }
   }
 }

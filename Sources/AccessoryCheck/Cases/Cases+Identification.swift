@@ -12,7 +12,7 @@ extension CheckCase {
       },
       CheckCase(
         602, "identification-prompt", "The identification arrives within 5 s.", [.inferred], .warning,
-        fix: "Prepare the identification in advance; an app in the background has about 10 s for everything."
+        fix: "Prepare the identification in advance: an app in the background has only about 10 s in total."
       ) { run in
         let survey = try run.survey()
         _ = try run.identification()
@@ -21,7 +21,7 @@ extension CheckCase {
       },
       CheckCase(
         603, "identification-once", "The accessory answers each 1D00 with exactly one 1D01.", [.inferred], .warning,
-        fix: "Send 1D01 once per 1D00, as its answer."
+        fix: "Send 1D01 only in answer to 1D00, once each."
       ) { run in
         _ = try run.identification()
         let device = try run.survey().device
@@ -33,7 +33,7 @@ extension CheckCase {
       CheckCase(
         604, "identification-same", "The identification is the same each time the accessory is plugged in.",
         [.inferred], .warning,
-        fix: "Identify the accessory in the same way each time; announce changes with 1D06."
+        fix: "Send the same identification each time; announce changes with 1D06."
       ) { run in
         let survey = try run.survey()
         _ = try run.identification()
@@ -63,25 +63,26 @@ extension CheckCase {
         _ = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }
         try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
         _ = try device.wait(within: .seconds(1)) { false }
-        try run.expectReady("After 1D03, plugged in again")
+        try run.expectReady("When plugged in again after 1D03")
       },
       CheckCase(
         607, "identification-whole",
         "The accessory declares all of its protocols and stays connected when it is first plugged in.", [.seenOnce],
         .warning,
-        fix: "Do not detach to change the offer: apps see a connect, a disconnect and another connect."
+        fix: "Do not detach to change the protocols: apps see a connect, a disconnect and another connect."
       ) { run in
         let survey = try run.survey()
         guard let first = survey.departures.first else { return }
         throw CheckFailure(
-          "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before "
-            + "it stayed: \(first.reason).", first.device.lastProof(8))
+          "The accessory disconnected on its own \(survey.departures.count) "
+            + "time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
+            + "\(first.reason).", first.device.lastProof(8))
       },
       CheckCase(
         608, "identification-rejected-again",
         "An accessory whose identification is rejected does not keep sending the same identification.", [.seenOnce],
         .warning,
-        fix: "After 1D03, send a different identification, or none: an Apple device ends the attempt after the second."
+        fix: "After 1D03, send a different identification, or none: an Apple device gives up after the second."
       ) { run in
         _ = try run.identification()
         let device = try run.beforeIdentification()
@@ -98,7 +99,7 @@ extension CheckCase {
           last = next
         }
         throw CheckFailure(
-          "It answered each of four rejections with the same identification.",
+          "The accessory answered each of four rejections with the same identification.",
           device.proof(from: start))
       },
     ] + rules

@@ -5,7 +5,7 @@ extension CheckCase {
   static let loss: [CheckCase] = [
     CheckCase(
       401, "lost-packet", "After a lost packet, later packets are delivered only once the lost packet has arrived.",
-      [.agreed], fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
+      [.agreed], fix: "Keep or drop packets that arrive after a missing one; deliver packets in numerical order."
     ) { run in
       let device = try run.undecided(run.recovering)
       let (mark, before) = (device.record.count, device.messages.count)
@@ -39,7 +39,7 @@ extension CheckCase {
       let (device, copies) = try run.unacknowledgedCertificate()
       guard copies.count > 1 else {
         throw CheckFailure(
-          "It was not, within \(DurationText.format(run.patience(device))) without an acknowledgement.",
+          "The unacknowledged packet was not retransmitted within \(DurationText.format(run.patience(device))).",
           device.proof(copies.first?.index))
       }
       if copies[0].payload != copies[1].payload {
@@ -54,17 +54,18 @@ extension CheckCase {
     },
     CheckCase(
       405, "gives-up", "After the maximum number of retransmissions, the accessory starts over or disconnects.",
-      [.agreed], .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
+      [.agreed], .warning,
+      fix: "Count each packet's retransmissions; when the SYN's maximum is reached, return to detection."
     ) { run in
       let surrender = try run.surrender()
       if !surrender.hasGivenUp {
         throw CheckFailure(
-          "It did neither within \(DurationText.format(surrender.limit)).", surrender.device.lastProof(8))
+          "The accessory did neither within \(DurationText.format(surrender.limit)).", surrender.device.lastProof(8))
       }
     },
     CheckCase(
       406, "repeats-on-time", "A packet is retransmitted when the SYN's retransmission timeout expires.", [.agreed],
-      .warning, fix: "Use the retransmission timeout of the SYN and its answer for every packet."
+      .warning, fix: "For every packet, use the retransmission timeout from the SYN and SYN+ACK."
     ) { run in
       try run.expectRetransmission { time, timeout in time <= timeout * 3 / 2 + .milliseconds(100) }
     },
@@ -93,13 +94,13 @@ extension CheckCase {
       }
       if !acknowledged {
         throw CheckFailure(
-          "It was not acknowledged again: a device that missed the acknowledgement would keep retransmitting.",
+          "The packet was not acknowledged again: a device that missed the acknowledgement would keep retransmitting.",
           device.proof(from: mark))
       }
     },
     CheckCase(
       409, "corrupt-payload", "A packet with a wrong payload checksum is dropped, and its retransmission is accepted.",
-      [.agreed], fix: "Do not acknowledge a packet with a wrong payload checksum; it is retransmitted."
+      [.agreed], fix: "Do not acknowledge a packet with a wrong payload checksum; the device retransmits it."
     ) { run in
       try run.expectRepair(.corruptPayload)
     },
@@ -139,7 +140,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      414, "idle-silent", "On an idle link the accessory sends no acknowledgements or other link packets.", [.inferred],
+      414, "idle-silent", "On an idle link, the accessory sends no acknowledgements or other link packets.",
+      [.inferred],
       .warning, fix: "Acknowledge each packet once; otherwise send nothing."
     ) { run in
       let (device, mark) = try run.idle()
@@ -149,12 +151,12 @@ extension CheckCase {
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
-        throw CheckFailure("It sent \(needless.count) in 4 s.", device.proof(first.index))
+        throw CheckFailure("The accessory sent \(needless.count) in 4 s.", device.proof(first.index))
       }
     },
     CheckCase(
       415, "acknowledgements-withheld", "Data arrives complete even if acknowledgements were withheld for a while.",
-      [.inferred], fix: "Keep unacknowledged data, and resume where it stopped once acknowledgements arrive again."
+      [.inferred], fix: "Keep unacknowledged data, and resume sending once acknowledgements arrive again."
     ) { run in
       let session = try run.echoSession()
       let device = session.device
@@ -172,13 +174,14 @@ extension CheckCase {
     },
     CheckCase(
       416, "gives-up-too-early", "The accessory does not give up before the maximum number of retransmissions.",
-      [.agreed], .warning, fix: "Retransmit a packet as often as the SYN says before the link counts as lost."
+      [.agreed], .warning, fix: "Retransmit a packet as often as the SYN specifies before you treat the link as lost."
     ) { run in
       let surrender = try run.surrender()
       let most = Int(surrender.device.answer.maximumRetransmissions)
       guard surrender.hasGivenUp, surrender.copies.count - 1 < most else { return }
       throw CheckFailure(
-        "It gave up after \((surrender.copies.count - 1).counted("retransmission")); the SYN says \(most).",
+        "The accessory gave up after \((surrender.copies.count - 1).counted("retransmission")); the SYN specifies "
+          + "\(most).",
         surrender.device.proof(surrender.copies[0].index) + surrender.device.lastProof(4))
     },
   ]
@@ -202,7 +205,7 @@ extension CheckRun {
     let time = device.retransmissionTimeout * (Int(answer.maximumRetransmissions) + 1)
     guard time <= .seconds(20) else {
       throw CheckSkip(
-        "it would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
+        "the case would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
           + "\(answer.retransmissionTimeout) ms apart")
     }
     device.manner.acknowledges = false
@@ -234,7 +237,7 @@ extension CheckRun {
 
   func needWindow(_ device: CheckDevice) throws {
     if device.offer?.maximumOutstandingPackets ?? 1 < 2 {
-      throw CheckSkip("two packets are sent at once, and the accessory's SYN allows one")
+      throw CheckSkip("the case sends two packets at once, but the accessory's SYN allows only one")
     }
   }
 
@@ -296,7 +299,8 @@ extension CheckRun {
     let (time, timeout) = (copies[1].time - copies[0].time, device.retransmissionTimeout)
     guard !isInTime(time, timeout) else { return }
     throw CheckFailure(
-      "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
+      "The packet was retransmitted after \(DurationText.format(time)); the timeout is "
+        + "\(DurationText.format(timeout)).",
       copies.prefix(2).flatMap { device.proof($0.index) })
   }
 

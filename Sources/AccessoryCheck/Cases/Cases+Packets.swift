@@ -6,7 +6,7 @@ extension CheckCase {
   static let packets: [CheckCase] = [
     CheckCase(
       301, "packet-checksums", "Every packet has correct header and payload checksums.", [.agreed],
-      fix: "Make the sum of bytes 0 to 8 zero, and the sum of the payload with its checksum, each modulo 256."
+      fix: "Make bytes 0 to 8 add up to zero modulo 256, and likewise the payload with its checksum."
     ) { run in
       let device = try run.survey().device
       for packet in device.record where packet.isFromAccessory {
@@ -17,15 +17,16 @@ extension CheckCase {
             device.proof(packet.index, [packet.bytes.count - 1..<packet.bytes.count]))
         case .garbage:
           throw CheckFailure(
-            "Some bytes are not a packet: a header checksum is wrong, or they are something else.",
+            "Some bytes are not a packet, for example because a header checksum is wrong.",
             device.proof(packet.index, [0..<packet.bytes.count]))
         case .packet, .detection, .legacy, .raw: break
         }
       }
     },
     CheckCase(
-      302, "packet-control", "The control byte contains only SYN, ACK or EAK; packets with a payload carry ACK.",
-      [.agreed], fix: "Send 40 with data and acknowledgements, and 80 with the SYN; only the device sends RST and SLP."
+      302, "packet-control", "The control byte contains only SYN, ACK and EAK; packets with a payload have ACK set.",
+      [.agreed],
+      fix: "Use control byte 40 for data and acknowledgements, and 80 for the SYN; only the device sends RST and SLP."
     ) { run in
       try run.eachPacket { device, packet, header in
         let allowed: [ControlBits] = [.syn, [.syn, .ack], .ack, .eak, [.eak, .ack]]
@@ -44,7 +45,7 @@ extension CheckCase {
           return ("Session \(header.session) is not in the SYN.", WirePacket.Part.session)
         }
         if header.payloadCount == 0, header.session != 0 {
-          return ("A packet without payload names session \(header.session).", WirePacket.Part.session)
+          return ("A packet without a payload names session \(header.session).", WirePacket.Part.session)
         }
         return nil
       }
@@ -75,7 +76,8 @@ extension CheckCase {
         if distance == 1 { last = header.sequence }
         // A packet with an older sequence number is a retransmission.
         return distance > 1 && distance < 128
-          ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
+          ? ("Sequence number \(Hex.number(header.sequence)) follows \(Hex.number(before)).", WirePacket.Part.sequence)
+          : nil
       }
     },
     CheckCase(
@@ -96,7 +98,7 @@ extension CheckCase {
         // Case 214 covers the packet that answers the SYN+ACK.
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
-        return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
+        return ("Sequence number \(Hex.number(header.sequence)) follows \(Hex.number(last)).", WirePacket.Part.sequence)
       }
     },
     CheckCase(
@@ -116,7 +118,8 @@ extension CheckCase {
           sent &- header.acknowledgement > 127
         {
           throw CheckFailure(
-            "It acknowledges \(Hex.number(header.acknowledgement)), and \(Hex.number(sent)) was sent last.",
+            "The packet acknowledges \(Hex.number(header.acknowledgement)), but the last one sent was "
+              + "\(Hex.number(sent)).",
             device.proof(packet.index, [WirePacket.Part.acknowledgement]))
         }
       }
@@ -131,7 +134,7 @@ extension CheckCase {
       let device = try run.busyDevice(manner)
       if let long = device.record.first(where: { $0.isFromAccessory && $0.bytes.count > Int(limit) }) {
         throw CheckFailure(
-          "The device takes \(limit) bytes, and this packet has \(long.bytes.count).",
+          "The device accepts \(limit) bytes, but this packet has \(long.bytes.count).",
           device.proof(long.index, [WirePacket.Part.length]))
       }
     },
@@ -162,7 +165,7 @@ extension CheckCase {
           guard outstanding > window, outstanding < 128 else { continue }
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
-            "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
+            "The device accepts \(window) unacknowledged packets, but this is number \(outstanding).",
             // The proof consists of the last acknowledgement and the packets that were sent after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
@@ -172,7 +175,7 @@ extension CheckCase {
     CheckCase(
       310, "packet-acknowledged-in-time",
       "A packet is acknowledged within the SYN's cumulative acknowledgement timeout.", [.agreed],
-      fix: "Send an acknowledgement when the timeout since the first unacknowledged packet expires."
+      fix: "Start the timeout at the first unacknowledged packet, and send an acknowledgement when it expires."
     ) { run in
       let survey = try run.survey()
       let device = survey.device
@@ -188,7 +191,8 @@ extension CheckCase {
         }
         let time = (answer?.time ?? device.line.ended ?? .distantFuture) - packet.time
         guard time > limit else { continue }
-        let when = answer == nil ? "It never was" : "It was after \(DurationText.format(time))"
+        let when =
+          answer == nil ? "The packet was never acknowledged" : "The acknowledgement took \(DurationText.format(time))"
         throw CheckFailure(
           "\(when); the timeout is \(DurationText.format(timeout)).",
           device.proof(packet.index, [WirePacket.Part.sequence]) + device.proof(answer?.index))
@@ -196,7 +200,7 @@ extension CheckCase {
     },
     CheckCase(
       311, "packet-no-repetition",
-      "On a link without acknowledgements the accessory acknowledges and retransmits nothing.",
+      "On a link without acknowledgements, the accessory acknowledges and retransmits nothing.",
       [.seenOnce], .warning, fix: "If all four recovery values are 0 on both sides, send only data."
     ) { run in
       let device = try run.survey().device
@@ -236,11 +240,11 @@ extension CheckCase {
     },
     CheckCase(
       313, "message-alone", "Each control message is sent in its own packet.", [.inferred], .warning,
-      fix: "Begin a new packet for each control message: some devices read only a packet's first message."
+      fix: "Begin a new packet for each control message: some devices read only the first message in a packet."
     ) { run in
       let device = try run.survey().device
       if let problem = device.framingProblems.first(where: { $0.text.hasPrefix("a second") }) {
-        throw CheckFailure("A packet carries more than one.", device.proof(problem.packet))
+        throw CheckFailure("A packet carries more than one control message.", device.proof(problem.packet))
       }
     },
     CheckCase(
@@ -268,7 +272,7 @@ extension CheckCase {
     },
     CheckCase(
       316, "packet-acknowledges-forward", "Acknowledgement numbers never go backwards.", [.agreed],
-      fix: "Acknowledge the last packet that was received in order, in each packet, retransmissions included."
+      fix: "In every packet, including retransmissions, acknowledge the last packet received in order."
     ) { run in
       let device = try run.survey().device
       var last: WirePacket?
@@ -288,7 +292,7 @@ extension CheckCase {
     },
     CheckCase(
       317, "packet-padding", "Zero bytes between packets are skipped.", [.inferred], .warning,
-      fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks leave behind."
+      fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks insert."
     ) { run in
       let device = try run.beforeAuthentication()
       let mark = device.record.count
@@ -305,7 +309,8 @@ extension CheckCase {
       let mark = device.messages.count
       try device.send(ControlMessage(.startIdentification) { $0.u16(0x00F0, 1) })
       guard try device.awaitMessage([.identificationInformation], after: mark, within: run.stepLimit) != nil else {
-        throw CheckFailure("With an unknown parameter in 1D00 it did not identify itself.", device.lastProof())
+        throw CheckFailure(
+          "The accessory did not identify itself after a 1D00 with an unknown parameter.", device.lastProof())
       }
     },
     CheckCase(

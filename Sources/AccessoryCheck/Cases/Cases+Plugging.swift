@@ -38,14 +38,14 @@ extension CheckCase {
     },
     CheckCase(
       909, "comes-back",
-      "The accessory comes back each time the cable is pulled and plugged in again, whatever it was doing.",
+      "The accessory comes back each time the cable is pulled and plugged in again, no matter what it was doing.",
       [.inferred], fix: "When the cable is pulled, close the connection at this end, and wait for the next one."
     ) { run in
       if let absence = run.absence { throw absence }
     },
     CheckCase(
       910, "slow-device", "The accessory tolerates a device that pauses for 3 s between steps.", [.inferred], .warning,
-      fix: "Wait for the device's next message while the cable is plugged in."
+      fix: "As long as the cable is plugged in, wait for the device's next message."
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)

@@ -36,10 +36,10 @@ extension CheckCase {
       for one in all {
         let parameters = (try? ParameterReader.read(one.message.body)) ?? []
         if parameters.first(0)?.value != [0, 1] {
-          throw CheckFailure("It does not name session 1, which was opened.", device.proof(one.packet, [15..<21]))
+          throw CheckFailure("EA03 does not name session 1, which was opened.", device.proof(one.packet, [15..<21]))
         }
         guard let status = parameters.first(1)?.value, status == [0] || status == [1] else {
-          throw CheckFailure("Its status is neither 0 nor 1.", device.proof(one.packet, [21..<26]))
+          throw CheckFailure("The status in EA03 is neither 0 nor 1.", device.proof(one.packet, [21..<26]))
         }
       }
     },
@@ -71,7 +71,7 @@ extension CheckCase {
     ) { run in try run.reopen(second: 2) },
     CheckCase(
       706, "session-large-id", "The device chooses the session's id, which may exceed 255.", [.agreed],
-      fix: "Read the session's id as two bytes, and use it as it is."
+      fix: "Read the session's id as two bytes, and use it unchanged."
     ) { run in
       let declared = try run.linkProtocol()
       // The echo test comes first, because it needs an attachment of its own.
@@ -104,7 +104,7 @@ extension CheckCase {
     ) { run in try run.reopen(second: 1) },
     CheckCase(
       708, "session-several", "Sessions on different protocols can be open at the same time.", [.agreed], .warning,
-      fix: "Keep a session per protocol, and tell them apart by the id before their data."
+      fix: "Keep one session for each protocol, and tell sessions apart by the id before the data."
     ) { run in
       let all = try run.severalProtocols()
       let device = try run.device(at: .ready)
@@ -138,13 +138,13 @@ extension CheckCase {
       for (id, own) in zip(ids, texts) {
         let received = device.data[id] ?? []
         for (other, text) in zip(ids, texts) where text != own && received.contains(text) {
-          throw CheckFailure("What was sent on session \(other) came back on session \(id).", device.proof(from: mark))
+          throw CheckFailure("Data sent on session \(other) came back on session \(id).", device.proof(from: mark))
         }
       }
     },
     CheckCase(
       710, "session-data-at-once", "Data that arrives in the same write as EA00 is not lost.", [.seenOnce], .note,
-      fix: "Make the session ready before reading the next packet."
+      fix: "Prepare the session before you read the next packet."
     ) { run in
       try run.needEcho()
       let device = try run.device(at: .ready)
@@ -160,18 +160,18 @@ extension CheckCase {
     },
     CheckCase(
       711, "session-echoes", "The accessory echoes the data it receives, as `--echo yes` claims.", [.inferred],
-      fix: "Echo on each session what was received on it."
+      fix: "Echo data on the session that it arrived on."
     ) { run in
-      guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
+      guard run.settings.echo == .yes else { throw CheckSkip("--echo yes was not given") }
       let trial = try run.echoTrial()
       if !trial.isEcho {
         throw CheckFailure(
-          "\(trial.sent.count) bytes were sent and \(trial.received.count) came back within 2 s.", trial.proof)
+          "\(trial.sent.count) bytes were sent, but \(trial.received.count) came back within 2 s.", trial.proof)
       }
     },
     CheckCase(
       712, "session-known", "Each data packet carries the id of an open session.", [.agreed],
-      fix: "Put the id from EA00 before the data of each packet, and send nothing before EA00."
+      fix: "Begin each data packet's payload with the id from EA00, and send no data before EA00."
     ) { run in
       _ = try run.linkProtocol()
       let device = try run.survey().device
@@ -196,12 +196,13 @@ extension CheckCase {
       _ = try device.wait(within: run.settings.quiet) { !second.received.isEmpty }
       if !second.received.isEmpty {
         throw CheckFailure(
-          "It began with \(second.received.count) bytes before anything was sent.",
+          "The session began with \(second.received.count) bytes before the device sent any.",
           device.proof(second.packets.first, [11..<11 + second.received.count]) + device.proof(mark))
       }
     },
     CheckCase(
-      714, "session-stays", "An idle session stays open.", [.agreed], .warning, fix: "Let the device close sessions."
+      714, "session-stays", "An idle session stays open.", [.agreed], .warning,
+      fix: "Leave it to the device to close sessions."
     ) { run in
       let survey = try run.survey()
       if survey.hadSession, !survey.device.line.isOpen, let end = survey.device.line.end {
@@ -218,12 +219,13 @@ extension CheckCase {
       }
       _ = try device.wait(within: .seconds(3)) { closing() != nil || !device.line.isOpen }
       if let closing = closing() {
-        throw CheckFailure("The accessory closed it with EA03.", device.proof(closing.packet, [21..<26]))
+        throw CheckFailure("The accessory closed the session with EA03.", device.proof(closing.packet, [21..<26]))
       }
       if !device.line.isOpen { throw CheckFailure("The accessory left: \(device.endText).", device.lastProof()) }
     },
     CheckCase(
-      715, "session-unknown-protocol", "A session on an undeclared protocol does no harm.", [.inferred],
+      715, "session-unknown-protocol", "An attempt to open a session on an undeclared protocol does no harm.",
+      [.inferred],
       .warning, isHostile: true, fix: "Answer EA00 for an unknown protocol with EA03, status 1, or ignore it."
     ) { run in
       let used = Set(try run.identification().protocols.map(\.id))
@@ -233,7 +235,7 @@ extension CheckCase {
       try device.send(.openSession(free, 9))
       try run.expectAcknowledged(device, "EA00 for an unknown protocol")
       if case .open(let packet) = try device.status(of: 9, after: mark, within: .milliseconds(10)) {
-        throw CheckFailure("It was accepted with EA03, status 0.", device.proof(packet))
+        throw CheckFailure("The session was accepted with EA03, status 0.", device.proof(packet))
       }
     },
     CheckCase(
@@ -309,7 +311,7 @@ extension CheckRun {
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
-      throw CheckFailure("The first was confirmed with EA03; this one was not.", device.proof(from: mark))
+      throw CheckFailure("The first session was confirmed with EA03, but the second was not.", device.proof(from: mark))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)
     let before = session.received.count

@@ -29,7 +29,7 @@ extension CheckCase {
         .warning),
       value(
         .cumulativeAcknowledgements, 208, "syn-cumulative",
-        "An acknowledgement covers no more packets than may be outstanding.", [.agreed], .warning),
+        "The SYN does not let an acknowledgement cover more packets than may be outstanding.", [.agreed], .warning),
       CheckCase(
         209, "syn-sessions", "The SYN has one control session, and each session has a unique nonzero number.",
         [.agreed], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
@@ -88,7 +88,7 @@ extension CheckCase {
         let (device, all) = try run.unsynchronized()
         for (one, next) in zip(all, all.dropFirst()) where next.time - one.time < .milliseconds(100) {
           throw CheckFailure(
-            "Two of them are \(DurationText.format(next.time - one.time)) apart.",
+            "Two detection sequences are \(DurationText.format(next.time - one.time)) apart.",
             device.proof(one.index) + device.proof(next.index))
         }
       },
@@ -126,7 +126,7 @@ extension CheckCase {
       },
       CheckCase(
         215, "syn-acknowledged-again", "A retransmitted SYN+ACK is acknowledged again.", [.inferred], .note,
-        fix: "Keep answering a repeated SYN+ACK: the device retransmits it if your acknowledgement was lost."
+        fix: "Answer every repeated SYN+ACK: the device retransmits it if your acknowledgement was lost."
       ) { run in
         let device = try run.device(at: .linked)
         try device.pump.pause(.milliseconds(300))
@@ -138,15 +138,16 @@ extension CheckCase {
         if !came { throw CheckFailure("It was not.", device.proof(from: max(0, mark - 2))) }
       },
       CheckCase(
-        216, "syn-other-number", "The device's sequence numbers may begin anywhere, including just before they wrap.",
+        216, "syn-other-number",
+        "The device's sequence numbers may begin anywhere, even just before the wrap from FF to 00.",
         [.agreed], fix: "Take the device's first sequence number from its SYN+ACK, and count modulo 256."
       ) { run in
         var manner = CheckDevice.Manner()
         manner.initialSequence = 0xFE
-        try run.expectReady("With a SYN+ACK numbered FE the accessory did not become ready", manner)
+        try run.expectReady("With a SYN+ACK numbered FE, the accessory did not become ready", manner)
       },
       CheckCase(
-        217, "syn-other-values", "A device whose SYN+ACK has a different retransmission timeout still gets a link.",
+        217, "syn-other-values", "A link is established even if the SYN+ACK has a different retransmission timeout.",
         [.agreed],
         .warning, fix: "Adopt the four recovery values of the SYN+ACK, or offer them in another SYN."
       ) { run in
@@ -187,7 +188,7 @@ extension CheckCase {
         220, "reset-fresh-number",
         "The SYN after a reset has a different sequence number from the SYN before the reset.",
         [.seenOnce],
-        .note, fix: "Begin each link with a sequence number that was not in use when the last one ended."
+        .note, fix: "Begin each link with a sequence number that was not in use when the previous link ended."
       ) { run in
         let (device, mark) = try run.afterReset()
         let all = device.record.filter { $0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }

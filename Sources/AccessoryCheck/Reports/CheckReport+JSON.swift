@@ -14,17 +14,17 @@ extension CheckReport: Report {
     Field("seconds", \.time, .figure, "how long the run took", isRequired: true)
     Field("attachments", \.attachments, .tally, "number of times the accessory was plugged in", isRequired: true)
     Field("ending", \.ending, .ending, "`complete`, `stopped by` a signal, or `gone` with a reason", isRequired: true)
-    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run in which no case was judged passes")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether the run passes even if no case was judged")
     Field(confirmed: "casesPassed", .tally, "number of passed cases") { $0.counts.passed }
     Field(confirmed: "casesFailed", .tally, "number of failed cases") { $0.counts.failed }
-    Field(confirmed: "casesWarning", .tally, "number of broken rules that are warnings") { $0.counts.warnings }
-    Field(confirmed: "casesNote", .tally, "number of broken rules that are notes") { $0.counts.notes }
+    Field(confirmed: "casesWarning", .tally, "number of broken rules with the severity warning") { $0.counts.warnings }
+    Field(confirmed: "casesNote", .tally, "number of broken rules with the severity note") { $0.counts.notes }
     Field(confirmed: "casesSkipped", .tally, "number of skipped cases") { $0.counts.skipped }
     Field("cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
     Field(
       "order", \.order,
       .optional(.words([("authentication", .authenticationFirst), ("identification", .identificationFirst)])),
-      "what the accessory was asked first")
+      "what the device requested first")
     Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
     Field("program", \.program, .text, "the program and its version")
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
@@ -40,7 +40,8 @@ extension CheckReport: Report {
     }
     let share = report.shards.share(of: report.planned.count)
     if report.results.count > share || report.ending == .complete && report.results.count < share {
-      object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
+      object.error(
+        "cases", "has \(report.results.count.counted("case")), but a complete run of the planned cases has \(share)")
     }
     // The accessory is also plugged in once per attack.
     let judged = report.counts.passed + report.counts.failed
@@ -120,9 +121,9 @@ private struct CheckEntry: Equatable {
     Field("fix", \.fix, .optional(.text), "what to change in the firmware")
     Field(
       "packets", \.packets, .optional(.list(of: .object(CheckProof.format), count: 0...10_000)),
-      "the packets that prove it")
+      "the packets that prove the failure")
   }.checked { entry, object in
-    if entry.kind == .passed, entry.reason != nil { object.error("reason", "the case passed, so it was not skipped") }
+    if entry.kind == .passed, entry.reason != nil { object.error("reason", "a case that passed was not skipped") }
     guard [.passed, .skipped].contains(entry.kind) else { return }
     for key in ["text", "fix", "packets"] where object.value(key) != nil {
       object.error(key, "the case has not failed")
@@ -176,9 +177,9 @@ extension CheckProof {
     Self(time: .zero, direction: .fromAccessory, bytes: [], length: 0, text: "", marks: [])
   ) {
     Field("seconds", \.time, .figure, "time since the cable was plugged in", isRequired: true)
-    Field("from", \.direction, .direction, "who sent it", isRequired: true)
+    Field("from", \.direction, .direction, "the end that sent the bytes", isRequired: true)
     Field("text", \.text, .text, "what it is", isRequired: true)
-    Field("bytes", \.bytes, .digits, "its first bytes, in hex", isRequired: true)
+    Field("bytes", \.bytes, .digits, "the first bytes, in hex", isRequired: true)
     Field("length", \.length, .tally, "number of bytes", isRequired: true)
     Field("marks", \.marks, .list(of: .mark, count: 0...10_000), "the bytes in question", isRequired: true)
   }
@@ -233,7 +234,7 @@ extension Format<Range<Int>> {
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {
-    "the bytes end before they begin"
+    "the range ends before it begins"
   } back: {
     [$0.lowerBound, $0.upperBound]
   }

@@ -66,7 +66,7 @@ extension CheckRun {
     if settings.echo == .no { throw CheckSkip("needs an echo, but --echo no was given") }
     guard try echoTrial().isEcho else {
       throw CheckSkip(
-        "needs an accessory that echoes what it receives, which this one does not"
+        "needs an accessory that echoes what it receives; this accessory does not"
           + (settings.echo == .yes ? " (case 711)" : ""))
     }
   }
@@ -117,8 +117,8 @@ extension CheckRun {
       received.count < bytes.count && at == received.count
       ? "\(received.count) of \(bytes.count) bytes came back within \(DurationText.format(stepLimit))"
       : received.count > bytes.count && at == bytes.count
-        ? "\(received.count) bytes came back where \(bytes.count) were sent"
-        : "byte \(at) came back as \(Hex.number(received[at])) and was sent as \(Hex.number(bytes[at]))"
+        ? "\(received.count) bytes came back, but only \(bytes.count) were sent"
+        : "byte \(at) was sent as \(Hex.number(bytes[at])) but came back as \(Hex.number(received[at]))"
     let end = device.line.isOpen ? "" : "; \(device.endText)"
     throw CheckFailure(what + end, device.proof(from: mark))
   }

@@ -48,7 +48,7 @@ final class CheckRun {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
       ?? "after it was unplugged"
-    absence = CheckFailure("It did not come back \(after): \(absent).", lastAttached?.lastProof(10) ?? [])
+    absence = CheckFailure("The accessory did not come back \(after): \(absent).", lastAttached?.lastProof(10) ?? [])
   }
 
   var verifier: any DeviceAuthenticator { settings.verifier }
@@ -138,7 +138,9 @@ final class CheckRun {
 
   /// Skips the case if the accessory must be identified before it is authenticated.
   func needAuthenticationFirst() throws {
-    if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
+    if order == .identificationFirst {
+      throw CheckSkip("the accessory does not authenticate before it has identified itself")
+    }
   }
 
   private func take(_ step: CheckStep, _ device: CheckDevice) throws {

@@ -54,7 +54,7 @@ package final class Checker {
       } catch let skip as CheckSkip {
         outcome = .skipped(skip.reason)
       } catch is CheckStopped {
-        report.ending = .stopped(by: "the program that runs it")
+        report.ending = .stopped(by: "the calling program")
         break
       }
       run.unplugAll()
@@ -75,7 +75,7 @@ package final class Checker {
 
   private func judge(_ rule: CheckCase) throws -> CheckOutcome {
     if rule.isHostile, !settings.isHostile {
-      return .skipped("no Apple device does this: runs only with --hostile")
+      return .skipped("runs only with --hostile, because no Apple device does this")
     }
     do {
       try rule.script(run)

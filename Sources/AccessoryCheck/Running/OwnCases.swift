@@ -41,12 +41,12 @@ package final class OwnCases: ChildProcessHandler {
     var command = ProcessCommand(python, ["-c", "from easim import check; check.main()", file])
     command.add(variables: ["PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED=1"])
     do { child = try ChildProcess(command, on: loop, self) } catch {
-      throw Mistake("\(error); EASIM_PYTHON names the interpreter with the Python package easim")
+      throw Mistake("\(error); set EASIM_PYTHON to an interpreter that has the Python package easim")
     }
     loop.run(until: { !requests.isEmpty || end != nil }, limit: Self.startLimit)
     guard let list = requests.first else {
       throw Mistake(
-        "\(python) listed no cases of \(file): \(end ?? "it did not answer within 30 s"). "
+        "\(python) listed no cases in \(file): \(end ?? "it did not answer within 30 s"). "
           + "Is the Python package easim installed there? (docs/python.md)")
     }
     requests = []
@@ -68,7 +68,7 @@ package final class OwnCases: ChildProcessHandler {
   private func rule(_ entry: JSON5Value) throws -> CheckCase {
     guard let id = entry["id"]?.integer, CheckCase.ownIDs.contains(id), let title = entry["title"]?.string,
       let severity = entry["severity"]?.string.flatMap(CheckCase.Severity.init), let fix = entry["fix"]?.string
-    else { throw Mistake("\(file): the list of cases cannot be read: the Python package has another version") }
+    else { throw Mistake("\(file): the list of cases cannot be read: the Python package has a different version") }
     let protocolName = entry["protocol"]?.string
     let this = LoopBound(self, on: loop)
     return CheckCase(
@@ -123,7 +123,7 @@ package final class OwnCases: ChildProcessHandler {
     let device = session.device
     var reply = JSONObject()
     if let text = request["send"]?.string {
-      guard let bytes = try? Hex.parse(text) else { return ended("easim cannot read what is to be sent") }
+      guard let bytes = try? Hex.parse(text) else { return ended("the bytes to send cannot be read") }
       let size = run.largestPiece(device)
       for start in stride(from: 0, to: bytes.count, by: size) where device.line.isOpen {
         try session.send(Array(bytes[start..<min(start + size, bytes.count)]))
@@ -136,7 +136,7 @@ package final class OwnCases: ChildProcessHandler {
       given = session.received.count
     }
     if !device.line.isOpen { reply.add("end", device.endText) }
-    if session.wasClosed { reply.add("end", "the accessory closed it with EA03") }
+    if session.wasClosed { reply.add("end", "the accessory closed the session with EA03") }
     return reply
   }
 

@@ -96,7 +96,7 @@ import Testing
 @Suite struct BluetoothErrorTests {
   @Test(arguments: [
     ("org.freedesktop.DBus.Error.ServiceUnknown", "", BluetoothError.noService),
-    ("org.freedesktop.DBus.Error.AccessDenied", "", .notPermitted("using BlueZ")),
+    ("org.freedesktop.DBus.Error.AccessDenied", "", .notPermitted("use BlueZ")),
     ("org.bluez.Error.NotPermitted", "UUID already registered", .serviceTaken),
     ("org.bluez.Error.NotReady", "Resource Not Ready", .adapterOff("hci1")),
     ("org.bluez.Error.ConnectionAttemptFailed", "Page Timeout", .outOfRange),
@@ -124,7 +124,8 @@ import Testing
   @Test func whatCanBeFixedSaysHow() {
     #expect(
       "\(BluetoothError.adapterOff("hci0"))"
-        == "the Bluetooth adapter hci0 is off; switch it on: bluetoothctl power on (or, where that fails, rfkill unblock bluetooth)"
+        == "the Bluetooth adapter hci0 is off; turn it on: bluetoothctl power on (if that fails: rfkill unblock "
+        + "bluetooth)"
     )
     #expect(
       "\(BluetoothError.notPaired("00:AA:01:00:00:01"))"

@@ -61,9 +61,9 @@ import Testing
     lab.run(until: { host.log.appearances.count == 6 && lab.changes.count == 6 })
     #expect(
       lab.changes == [
-        "arrived S1 []", "left S1: taken from the local directory", "arrived S1 []",
-        "left S1: taken from the local directory",
-        "arrived S1 [\"com.example.echo\"]", "left S1: taken from the local directory",
+        "arrived S1 []", "left S1: removed from the local directory", "arrived S1 []",
+        "left S1: removed from the local directory",
+        "arrived S1 [\"com.example.echo\"]", "left S1: removed from the local directory",
       ], "the cards tell the same story")
     #expect(host.log.warnings == [])
     host.stop()

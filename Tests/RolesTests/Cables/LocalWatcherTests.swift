@@ -30,7 +30,7 @@ import Testing
     let (lab, accessory) = (scene.lab, scene.accessory)
     accessory.unplug()
     lab.run(until: { lab.changes.count == 2 })
-    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: taken from the local directory"])
+    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: removed from the local directory"])
     #expect(scene.watcher.accessories.isEmpty)
     #expect(lab.files == [])
   }
@@ -121,7 +121,8 @@ import Testing
     staying.unplug()
     lab.run(until: { lab.changes.count == 4 })
     #expect(lab.changes[1].hasPrefix("warning the local directory"))
-    #expect(Set(lab.changes[2...]) == ["left S1: taken from the local directory", "arrived S2 [\"com.example.echo\"]"])
+    #expect(
+      Set(lab.changes[2...]) == ["left S1: removed from the local directory", "arrived S2 [\"com.example.echo\"]"])
     late.unplug()
   }
 

@@ -83,7 +83,7 @@ import Testing
     func expect(_ text: String) { #expect(findings.contains { $0.contains(text) }, "\(text) in \(findings)") }
     expect("A: 1 byte of session 7, which is not open")
     expect("A: an acknowledgement of number 60, which had not been sent: 0.004000 A DATA seq=12 ack=60")
-    expect("A: a message that only the other end sends")
+    expect("A: a message that only the other end may send")
     expect("A: a packet of 72 bytes, and the other end takes at most 64")
     expect("4 packets without an acknowledgement, and the other end takes 3")
     expect("A: 2 packets are missing before number 16 on cable 1")
@@ -128,6 +128,6 @@ import Testing
     #expect(Self.sessionBytes(events) == [1, 2])
     let findings = Self.findings(events)
     #expect(findings.count == 1, "\(findings)")
-    #expect(findings.first?.contains("A: a SYN that no link can use") == true, "\(findings)")
+    #expect(findings.first?.contains("A: a SYN that cannot be used") == true, "\(findings)")
   }
 }

@@ -84,7 +84,7 @@ import Testing
     let place = bytes.count - 48 - 4
     #expect(Fixture.problems(capture).count == 2)
     #expect(Fixture.problems(capture)[0] == "byte \(place): the recorder lost 9 packets before this one")
-    #expect(Fixture.problems(capture)[1] == "byte \(place): packet 2 is older than the one before it")
+    #expect(Fixture.problems(capture)[1] == "byte \(place): packet 2 is older than the packet before it")
     #expect(!capture.isSound)
   }
 

@@ -135,7 +135,7 @@ import Testing
     #expect {
       try DecodedCapture(Array("\n\nff5a".utf8), as: .transcript)
     } throws: { error in
-      "\(error)" == "3:1: not a transcript line such as '0.000213 D ACK seq=1 ack=0', nor is any other line"
+      "\(error)" == "3:1: no line is a transcript line, such as '0.000213 D ACK seq=1 ack=0'"
     }
   }
 

@@ -164,12 +164,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("ff 5a\nhello world", "2:1: 'hello' is not hex; a capture is raw bytes, a hex dump or a transcript"),
-    ("ff 5a 0\n", "1:7: '0' is not whole bytes: a byte is two hex digits"),
-    ("ff 5a 0g\n", "1:7: '0g' is not hex; a capture is raw bytes, a hex dump or a transcript"),
-    ("ff 5a …\n", "1:7: '…' is not hex; a capture is raw bytes, a hex dump or a transcript"),
-    ("00000000: zz\n", "1:11: 'zz' is not hex; a capture is raw bytes, a hex dump or a transcript"),
-    ("00000000: ff5a0\n", "1:11: 'ff5a0' is not whole bytes: a byte is two hex digits"),
+    ("ff 5a\nhello world", "2:1: 'hello' is not hex; expected raw bytes, a hex dump or a transcript"),
+    ("ff 5a 0\n", "1:7: '0' is not a whole number of bytes: each byte is two hex digits"),
+    ("ff 5a 0g\n", "1:7: '0g' is not hex; expected raw bytes, a hex dump or a transcript"),
+    ("ff 5a …\n", "1:7: '…' is not hex; expected raw bytes, a hex dump or a transcript"),
+    ("00000000: zz\n", "1:11: 'zz' is not hex; expected raw bytes, a hex dump or a transcript"),
+    ("00000000: ff5a0\n", "1:11: 'ff5a0' is not a whole number of bytes: each byte is two hex digits"),
     (
       "00000000: ff5a\n00000010: 00\n",
       "2:1: the offset 00000010 does not follow 2 bytes after 00000000: is a line missing?"
