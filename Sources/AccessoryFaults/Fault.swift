@@ -152,7 +152,7 @@ extension Kind<Fault> {
     let shared: [Field<Fault>] = [
       Field(
         "direction", \.acts, .choice(of: Payload.directions),
-        "in: what this end receives; out: what it sends"),
+        "in: bytes that this end receives; out: bytes that this end sends"),
       Field("after", \.after, .duration(day), "time from the start of the connection until the fault begins"),
       Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms means forever"),
     ]

@@ -46,7 +46,7 @@ public struct LinkPreset: Equatable, Sendable {
   /// Writes of more than about 2 KB become very slow. No report gives a rate for such writes, so 2,000 bytes per second
   /// is an estimate.
   public static let bigWrites = LinkPreset(
-    name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
+    name: "big-writes", summary: "writes above 2,048 bytes slow down to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])
 
   /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes per 125 µs, and a delay of 125 µs.

@@ -127,7 +127,8 @@ private final class BluetoothFinder: AccessoryFinder {
     case .device(let device, let before): changed(device, from: before)
     case .deviceGone(let device):
       if shown.removeValue(forKey: device.path) != nil { onEvent?(.left(found(device), reason: "removed from BlueZ")) }
-    case .cannotAccept(let error): onEvent?(.warning("accessories that dial cannot reach this process: \(error)"))
+    case .cannotAccept(let error):
+      onEvent?(.warning("accessories that connect on their own cannot reach this process: \(error)"))
     }
   }
 

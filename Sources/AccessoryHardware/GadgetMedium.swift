@@ -13,7 +13,7 @@ struct GadgetMedium: Medium {
   func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
 
   func openPorts(at address: Address, _ context: PortContext) -> PortFactory {
-    guard case .gadget(let controller) = address else { preconditionFailure("\(address) is not a gadget's") }
+    guard case .gadget(let controller) = address else { preconditionFailure("\(address) is not a gadget's address") }
     return { profile, number in
       try GadgetPort(profile, controller: controller, number: number, on: context.loop, report: context.warn)
     }
@@ -42,7 +42,7 @@ final class GadgetPort: Port {
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
     let swept = GadgetSystem().sweep { ProcessIdentity(pid: $0.pid, startTime: $0.startTime).isRunning }
-    for name in swept { report("removed the gadget \(name) of an ended process") }
+    for name in swept { report("removed the gadget \(name), whose process has ended") }
     let process = ProcessIdentity.current
     gadget = try Gadget(
       USBAccessoryShape(profile), controller: controller,

@@ -13,7 +13,9 @@ struct USBIPMedium: Medium {
   func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
 
   func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
-    guard case .usbip(let host, let port) = address else { preconditionFailure("\(address) is no USB/IP server's") }
+    guard case .usbip(let host, let port) = address else {
+      preconditionFailure("\(address) is not a USB/IP server's address")
+    }
     let bus = try USBIPBus(host: host, port: port, on: context.loop, options: context.options, report: context.warn)
     return { profile, _ in bus.makePort(for: profile) }
   }

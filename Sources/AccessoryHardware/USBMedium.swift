@@ -101,7 +101,7 @@ extension TransportError {
       case .noPermission(let node):
         .notPermitted(
           address, "no permission to open \(node)",
-          fix: "install the udev rule and plug it in again: \(USBRule.installCommand)")
+          fix: "install the udev rule and plug the accessory in again: \(USBRule.installCommand)")
       case .claimed: .inUse(address, pid: nil)
       case .gone: .left(address)
       case .nearMiss(let reason): .unusable(address, reason)

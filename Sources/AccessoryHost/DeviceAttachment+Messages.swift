@@ -40,7 +40,7 @@ extension DeviceAttachment {
 
   private func sendAnswer(_ message: ControlMessage) {
     let isSent = connection.perform { peer, _ in peer.core.sendIfRoom(message) }
-    if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
+    if !isSent { note(.warning("\(message.id) was not sent: the accessory has acknowledged too few messages")) }
   }
 
   /// Sends a message. If the device's rules already send it, changes the rules' parameters instead. Returns true if the

@@ -36,7 +36,7 @@ extension AccessoryAttachment {
 
   private func sendAnswer(_ message: ControlMessage) {
     let isSent = connection.perform { peer, _ in peer.core.sendIfRoom(message) }
-    if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
+    if !isSent { note(.warning("\(message.id) was not sent: the device has acknowledged too few messages")) }
   }
 
   /// Sends a message, or changes what the rules send. Returns true if the message was sent immediately.

@@ -28,7 +28,7 @@ package enum ControlPage {
       if groups.last?.name != name { groups.append((name, [])) }
       groups[groups.count - 1].methods.append("[\(method.name)](#\(method.name.replacing(".", with: "").lowercased()))")
     }
-    return "| about | methods |\n|---|---|\n"
+    return "| subject | methods |\n|---|---|\n"
       + groups.map { "| \(titles[$0.name] ?? $0.name) | \($0.methods.joined(separator: ", ")) |\n" }.joined()
   }
 

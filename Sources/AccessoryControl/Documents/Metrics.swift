@@ -37,20 +37,25 @@ extension ControlServer {
     func each(_ value: (ControlledAccessory) -> Int) -> [(labels: [(String, String)], value: Int)] {
       known.map { ([("accessory", $0.id), ("serial", $0.profile.identity.serialNumber)], value($0)) }
     }
-    family("easim_clients", "gauge", "Clients that are connected.", [([], clients.count)])
-    family("easim_apps", "gauge", "Apps that run.", [([], apps.count)])
+    family("easim_clients", "gauge", "Number of connected clients.", [([], clients.count)])
+    family("easim_apps", "gauge", "Number of running apps.", [([], apps.count)])
     family("easim_accessory_attached", "gauge", "Whether the accessory is plugged in.", each { $0.isPlugged ? 1 : 0 })
     family(
       "easim_accessory_attachments_total", "counter", "Number of times the accessory was plugged in.",
       each(\.tally.attachments))
-    family("easim_accessory_sessions_total", "counter", "Ended sessions of the accessory.", each(\.tally.sessions))
     family(
-      "easim_accessory_errors_total", "counter", "Warnings and refusals about the accessory.", each(\.tally.errors))
+      "easim_accessory_sessions_total", "counter", "Number of the accessory's sessions that have ended.",
+      each(\.tally.sessions))
     family(
-      "easim_accessory_received_bytes_total", "counter", "Bytes that the accessory read in ended sessions.",
+      "easim_accessory_errors_total", "counter", "Number of warnings and refusals that concern the accessory.",
+      each(\.tally.errors))
+    family(
+      "easim_accessory_received_bytes_total", "counter",
+      "Bytes that the accessory has read in sessions that have ended.",
       each(\.tally.bytesIn))
     family(
-      "easim_accessory_sent_bytes_total", "counter", "Bytes that the accessory wrote in ended sessions.",
+      "easim_accessory_sent_bytes_total", "counter",
+      "Bytes that the accessory has written in sessions that have ended.",
       each(\.tally.bytesOut))
     family(
       "easim_link_retransmissions_total", "counter", "Packets that the world's device has retransmitted.",
@@ -63,8 +68,8 @@ extension ControlServer {
       family(name, "counter", help, all.map { ([("serial", $0.key)], value($0.value)) })
     }
     bursts("easim_bursts_total", "Bursts of finished load tests, by accessory.") { $0.bursts }
-    bursts("easim_burst_bytes_total", "Bytes of these bursts.") { $0.bytes }
-    bursts("easim_burst_errors_total", "Errors in these load tests.") { $0.errors }
+    bursts("easim_burst_bytes_total", "Bytes in the bursts of finished load tests.") { $0.bytes }
+    bursts("easim_burst_errors_total", "Errors in finished load tests.") { $0.errors }
     return metrics.text + burstLatencies
   }
 

@@ -27,7 +27,7 @@ final class BytePort: SessionHandler {
   init(for owner: ControlledSession) throws(RPCError) {
     guard owner.world.virtual == nil, let loop = owner.world.server.loop as? any PollingLoop else {
       throw RPCError(
-        .time, "the world '\(owner.world.id)' has virtual time, and a connection for bytes needs real time",
+        .time, "the world '\(owner.world.id)' runs in virtual time, but a session's own connection needs real time",
         advice: "use session.read and session.write")
     }
     (self.owner, self.loop, session, server) = (owner, loop, owner.session, owner.world.server)
@@ -67,14 +67,14 @@ final class BytePort: SessionHandler {
       ) { relay, _ in relay.finish() }
       self.relay = relay
       relay.attach(session, isHandler: false)
-    } catch { session.close("the connection for its bytes failed: \(error)") }
+    } catch { session.close("the connection that carries its bytes failed: \(error)") }
   }
 
   private static func reason(of ending: SessionRelay.Ending) -> String {
     if case .failed(let reason) = ending {
-      "the connection for its bytes failed: \(reason)"
+      "the connection that carries its bytes failed: \(reason)"
     } else {
-      "the connection for its bytes was closed"
+      "the connection that carries its bytes was closed"
     }
   }
 

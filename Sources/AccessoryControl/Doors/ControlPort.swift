@@ -83,7 +83,7 @@ package final class ControlPort {
       if token != nil {
         if newcomers.count >= Self.mostNewcomers { newcomers.removeFirst().close() }
       } else if newcomers.count + doors.count >= Self.mostClients {
-        return warnOnce("closed a connection: \(Self.mostClients) are open, which is the limit")
+        return warnOnce("closed a connection because \(Self.mostClients) are open, which is the limit")
       }
       newcomers.append(newcomer)
       do {
@@ -119,7 +119,7 @@ package final class ControlPort {
         return refuse(
           newcomer,
           RPCError(
-            .notAllowed, "the token is wrong", advice: "use what easim serve --remote prints after '#'"))
+            .notAllowed, "the token is wrong", advice: "use the token that easim serve --remote prints after '#'"))
       }
       serve(newcomer)
     case .session(let ticket):

@@ -61,7 +61,7 @@ package struct HTTPGate: Equatable, Sendable {
       switch self {
       case .foreignHost(let host):
         "the Host \(host.map { "'\(Excerpt.of($0))'" } ?? "is missing and") is not this server; use the address that easim printed"
-      case .foreignOrigin(let origin): "pages of \(Excerpt.of(origin)) may not use this server"
+      case .foreignOrigin(let origin): "pages from \(Excerpt.of(origin)) may not use this server"
       case .noToken: "the token is missing or wrong: send the header 'Authorization: Bearer TOKEN'"
       case .unknownPath(let path):
         "there is no \(Excerpt.of(path))\(Suggestion.hint(for: path, in: Route.allCases.map(\.rawValue)))"

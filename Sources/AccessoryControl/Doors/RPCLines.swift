@@ -71,7 +71,7 @@ public final class RPCLines {
       case .tooLong:
         let error = RPCError(
           .parse, "the line is longer than \(RPCDocument.longest) bytes",
-          advice: "send less at once, or use a connection for bytes: session.port")
+          advice: "send less at a time, or use session.port to open a connection for the bytes")
         append(RPCDocument.response(.null, .failure(error)))
       }
     }

@@ -75,7 +75,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.take",
-      "Let this client take over an accessory's sessions opened from now on, reading and writing as the accessory. A "
+      "Let this client take over an accessory's new sessions, so that it reads and writes in place of the accessory. A "
         + "`session` notification with the event `opened` announces each session.",
       .init(
         "taking", .id(of: "accessory"),
@@ -117,7 +117,7 @@ extension ControlMethods {
     var profiles: [Profile]
     switch (recording, params.profile) {
     case (let recording?, nil):
-      guard params.count == 1 else { throw RPCError(.params, "count: a recording is only one accessory") }
+      guard params.count == 1 else { throw RPCError(.params, "count: a recording contains only one accessory") }
       do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
     case (nil, let profile?):
       profiles = try profile.template(call.profiles).instances(params.count)
@@ -155,7 +155,7 @@ extension ControlMethods {
   ) throws(RPCError) -> any Port {
     guard let maker = world.ports else {
       throw RPCError(
-        .time, "the world '\(world.id)' has virtual time, but addresses need real time",
+        .time, "the world '\(world.id)' runs in virtual time, but addresses need real time",
         advice: "omit 'on', or use a world created with time: real")
     }
     guard count == 1 || pattern.contains("{index}") || !pattern.hasPrefix("unix:") else {
@@ -181,7 +181,8 @@ private struct AddingAccessory: Equatable, Sendable {
   var serial: String?
 
   static let format = Record("adding", "", AddingAccessory()) {
-    Field("profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or a profile")
+    Field(
+      "profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or the profile itself")
     Field(
       "recording", \.recording, .optional(.text),
       "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
@@ -189,7 +190,7 @@ private struct AddingAccessory: Equatable, Sendable {
     )
     Field(
       "recordingData", \.recordingData, .optional(.text),
-      "instead of a profile: the bytes of such a capture in base64; about 3 MB at most")
+      "instead of a profile: the bytes of a capture in base64, up to about 3 MB")
     Field("world", \.world, .text, "the id of the world")
     Field(
       "count", \.count, .integer(1...1_000),
@@ -204,7 +205,7 @@ private struct AddingAccessory: Equatable, Sendable {
     )
     Field(
       "on", \.on, .optional(.text),
-      "where to plug the accessory in instead of the world's device: any address that `easim run --on` accepts")
+      "where to plug the accessory in, instead of at the world's device: any address that `easim run --on` accepts")
     Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
   }
 

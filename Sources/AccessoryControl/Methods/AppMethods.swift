@@ -38,8 +38,8 @@ extension ControlMethods {
   private static let opening = [
     ControlMethod(
       later: "app.open",
-      "Open a session with an accessory that an app sees. With `wait`, the response arrives when a session is open, or "
-        + "when the wait ends with the last reason why none is.",
+      "Open a session with an accessory that an app sees. With `wait`, the response arrives once a session is open, or "
+        + "when the wait times out, with the latest reason for the failure.",
       .all(Opening.format), SessionState.answer, errors: [.unknown, .gone, .state, .refused, .limit],
       example: "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}"
     ) { call, answer, params in
@@ -101,7 +101,7 @@ private struct Opening: Equatable, Sendable {
       "how long to wait for an accessory that offers the protocol, on the world's clock")
     Field(
       "port", \.port, .boolean,
-      "whether the response also has the ticket that `session.port` returns, as `firstLine`, if that method would work")
+      "whether the response also contains the ticket that `session.port` would return, as `firstLine`")
   }
 
   func choose(in app: ControlledApp) throws(RPCError) -> Int {

@@ -6,8 +6,8 @@ extension ControlMethods {
   static let captures: [ControlMethod] = [
     ControlMethod(
       "capture.start",
-      "Record every byte, with its time and in both directions, on the cables of a world, of one accessory or of one "
-        + "address. Existing cables are recorded from now on, later cables from the moment they are plugged in.",
+      "Record every byte, with its time and direction, on the cables of a world, an accessory or an address. Existing "
+        + "cables are recorded from now on, later cables from the moment they are plugged in.",
       .all(CaptureChoices.format), .new("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
     ) { call, params in try start(params, call) },
@@ -53,7 +53,7 @@ extension ControlMethods {
   private static let captureBytes = Answer<(capture: ControlledCapture, range: Range<Int>)>("bytes of a capture") {
     Key("data", .text, "the bytes in base64") { Base64.text(Array($0.capture.bytes[$0.range])) }
     Key("next", .integer(0...Int.max), "the offset after these bytes") { $0.range.upperBound }
-    Key("over", .boolean, "whether the capture has ended and these bytes are the last") {
+    Key("over", .boolean, "whether the capture has ended and these are its last bytes") {
       !$0.capture.isRecording && $0.range.upperBound == $0.capture.bytes.count
     }
   }
@@ -67,7 +67,7 @@ extension ControlMethods {
     guard params.limit <= ControlledCapture.mostBytes - kept else {
       throw RPCError(
         .limit,
-        "captures may keep \(ControlledCapture.mostBytes) bytes in total, and others use \(kept)",
+        "captures may keep \(ControlledCapture.mostBytes) bytes in total, and other captures use \(kept)",
         advice: "remove captures, or choose a smaller limit")
     }
     let subject: ControlledCapture.Subject

@@ -5,8 +5,8 @@ extension ControlMethods {
   static let hosts: [ControlMethod] = [
     ControlMethod(
       "host.add",
-      "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. The device "
-        + "stays with accessories that flicker, and reconnects when they come back.",
+      "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. If an "
+        + "accessory flickers or comes back, the device reconnects to it.",
       .init("adding a host", Argument(text: "address", "the address, as in easim commands"), .world), .new("host"),
       errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"

@@ -46,8 +46,9 @@ extension ControlMethods {
     },
     ControlMethod(
       "scenario.play",
-      "Play a scenario's accessories and cables in a world, for an app that runs there: the steps happen in the world's "
-        + "time, and what the app sees is compared with the scenario. The device is the world's own.",
+      "Play a scenario's accessories and cables in a world, for an app that runs there. The steps happen at the "
+        + "world's time, and easim compares the events that the app sees with the scenario. The world's own device is "
+        + "used.",
       .init(
         "playing a scenario live", Argument(text: "scenario", "the name or path of the scenario"), .world,
         Argument(optional: "app", .text, "the id of the app under test (default: the world's first)")),
@@ -106,7 +107,7 @@ extension ControlMethods {
       effect: .reads
     ) { call in call.server.jobs.all },
     ControlMethod(
-      "job.cancel", "Stop a job; the report covers what was done so far.", .id(of: "job"), ControlledJob.answer,
+      "job.cancel", "Stop a job; its report covers everything up to then.", .id(of: "job"), ControlledJob.answer,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
     ) { call, id in
       let job = try call.server.jobs.find(id)

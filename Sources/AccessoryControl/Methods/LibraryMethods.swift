@@ -20,18 +20,19 @@ extension ControlMethods {
   private static let contents = Answer<ProfileLibrary>("library") {
     Key(
       "profiles", .list(of: .raw("a profile")),
-      "each with `profile`, `summary`, `name`, `manufacturer`, `protocols` and `yours` (whether the profile is one you "
-        + "wrote); if a profile is unusable, `problem` says why"
+      "the profiles, each with `profile`, `summary`, `name`, `manufacturer`, `protocols` and `yours` (whether the "
+        + "profile is one you wrote); if a profile is unusable, `problem` says why"
     ) { library in library.names.map { entry($0.name, isUsers: $0.isUsers, in: library) } }
     Key(
       "scenarios", .list(of: .raw("a scenario")),
-      "each with `scenario`, `summary`, `seconds`, and `naive` (the client that the scenario breaks)"
+      "the scenarios, each with `scenario`, `summary`, `seconds`, and `naive` (the client that the scenario breaks)"
     ) {
       let scenarios = ScenarioLibrary(profiles: $0)
       return scenarios.names.compactMap { try? scenarios.scenario($0) }.map(entry)
     }
     Key(
-      "linkPresets", .list(of: .raw("a link preset")), "each with `linkPreset`, `summary` and its `faults`"
+      "linkPresets", .list(of: .raw("a link preset")),
+      "the link presets, each with `linkPreset`, `summary` and its `faults`"
     ) { _ in LinkPreset.all.map(entry) }
   }
 

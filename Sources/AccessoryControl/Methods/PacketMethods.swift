@@ -19,8 +19,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "packet.list",
-      "Get the packets after a given number, as seen by the device, or by the accessory if it is at another address. "
-        + "The server keeps the last \(PacketLog.Limits().packets) packets.",
+      "Get the packets after a given number, as the device sees them, or as the accessory does if it is at another "
+        + "address. The server keeps the last \(PacketLog.Limits().packets) packets.",
       .init(
         "listing packets", .world,
         Argument("after", .integer(0...Int.max), "only packets numbered higher than this", from: 0),
@@ -77,18 +77,20 @@ extension ControlMethods {
     Key("last", .integer(0...Int.max), "the number of the newest packet") { $0.log.lastNumber }
     Key(
       "packets", .list(of: .raw("a packet")),
-      "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and "
-        + "`text`; a link packet also has `control`, `seq`, `ack`, `session` and, where applicable, `messages`, `repeated`, "
-        + "and `externalSession` with its `data` as text or hex; a transfer on a native channel has `channel`; the event "
-        + "`fault` shows a packet that a fault acted on, and the same packet may be listed a second time"
+      "the packets, each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, "
+        + "`length` and `text`; a link packet also has `control`, `seq`, `ack`, `session` and, where applicable, "
+        + "`messages`, `repeated`, and `externalSession` with its `data` as text or hex; a transfer on a native "
+        + "channel has `channel`; with the event `fault`, a packet that a fault acted on, which may be listed twice"
     ) { page in page.packets.map { $0.tree(isWhole: page.isWhole) } }
   }
 
   private static let onePacket = Answer<LoggedPacket>("one packet") {
-    Key("packet", .raw("a packet"), "as in `packet.list`, with its bytes as `hex`") { $0.tree(isWhole: true) }
+    Key("packet", .raw("a packet"), "the packet, as in `packet.list`, with its bytes as `hex`") {
+      $0.tree(isWhole: true)
+    }
     Key(
       "fields", .raw("fields"),
-      "each with its `name`, `value`, `offset` and `length` in bytes, and the `fields` inside it"
+      "the fields, each with its `name`, `value`, `offset` and `length` in bytes, and the `fields` inside it"
     ) { .array(PacketField.fields(of: $0).map(\.tree)) }
   }
 }

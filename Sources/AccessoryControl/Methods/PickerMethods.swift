@@ -22,7 +22,7 @@ extension ControlMethods {
     ControlMethod(
       "app.choose",
       "Choose an accessory in an app's Bluetooth picker, or close the picker without choosing one. If no picker is "
-        + "shown, this decides how the next picker ends.",
+        + "shown, the choice applies to the next one.",
       .init(
         "choosing", .id(of: "app"),
         Argument(optional: "accessory", .text, "the id of the accessory that the user chooses"),
@@ -48,7 +48,7 @@ extension ControlMethods {
     let app = try call.server.apps.find(app)
     _ = try app.running()
     guard !app.picker.isShown else {
-      throw RPCError(.state, "the app '\(app.id)' shows its picker already", advice: "call app.choose")
+      throw RPCError(.state, "the app '\(app.id)' is already showing its picker", advice: "call app.choose")
     }
     app.picker.isShown = true
     let world = app.world

@@ -7,8 +7,8 @@ extension ControlMethods {
   static let proxies: [ControlMethod] = [
     ControlMethod(
       "proxy.add",
-      "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's packets, "
-        + "captures and traces include what is relayed.",
+      "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's "
+        + "packets, captures and traces include the relayed bytes.",
       .all(AddingProxy.format), .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
       exampleResult: "{\"proxy\":\"x1\"}"

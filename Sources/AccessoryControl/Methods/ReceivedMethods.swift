@@ -5,8 +5,8 @@ import Certificates
 extension ControlMethods {
   static let received = ControlMethod(
     "accessory.received",
-    "Get what an accessory has received in its sessions, whatever its behavior is; or, with `data` or `text`, search in "
-      + "it. The server keeps the last \(ReceivedBytes.most >> 20) MiB.",
+    "Get the bytes that an accessory has received in its sessions, whatever its behavior. With `data` or `text`, "
+      + "search these bytes instead. The server keeps the last \(ReceivedBytes.most >> 20) MiB.",
     .init(
       "searching", .id(of: "accessory"), Argument(optional: "data", .text, "the bytes to search for, in base64"),
       Argument(optional: "text", .text, "the bytes to search for as text, instead of data"),
@@ -21,13 +21,13 @@ extension ControlMethods {
     let sent = SentBytes(data: data, text: text)
     guard sent != SentBytes() else {
       guard times == nil else {
-        throw RPCError(.params, "times: counts what 'data' or 'text' searches for, and neither is given")
+        throw RPCError(.params, "times: needs 'data' or 'text' to search for")
       }
       return (received.streams.filter { protocolName == nil || $0.protocolName == protocolName }, nil)
     }
     let wanted = try sent.bytes()
     guard !wanted.isEmpty else {
-      throw RPCError(.params, "the searched bytes are empty", advice: "pass at least one byte")
+      throw RPCError(.params, "the bytes to search for are empty", advice: "pass at least one byte")
     }
     return (nil, received.search(for: wanted, times: times, on: protocolName))
   }
@@ -38,17 +38,17 @@ extension ControlMethods {
     Key(
       shape: FieldShape(
         key: "sessions",
-        summary: "without a search: what was received, in the order in which the sessions were opened",
+        summary: "without a search: the bytes received, in the order in which the sessions were opened",
         shape: .list(.record(ReceivedBytes.Stream.answer.shape), count: 0...Int.max), isRequired: false)
     ) { $0.streams.map { .array($0.map(ReceivedBytes.Stream.answer.tree)) } }
     Key(
       optional: "count", .integer(0...Int.max),
-      "how many times the bytes were received; occurrences do not overlap, and each is in one session"
+      "number of occurrences found; they do not overlap, and none spans two sessions"
     ) { $0.search?.count }
-    Key(optional: "met", .boolean, "whether the bytes were received that many times") { $0.search?.isMet }
+    Key(optional: "met", .boolean, "whether the bytes were received as often as `times` requires") { $0.search?.isMet }
     Key(
       optional: "text", .text,
-      "the result in words; if the bytes were never received, also the most similar ones and the first difference"
+      "the result in words; if the bytes were never received, also the closest match and its first difference"
     ) { $0.search?.description }
   }
 }

@@ -32,7 +32,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "client.cancel",
-      "Cut short one of this client's waiting requests. The server answers that request with the results so far, and "
+      "End one of this client's waiting requests early. The server answers that request with the results so far, and "
         + "sets `stopped` to `cancelled`.",
       .only(
         "cancelling",
@@ -44,9 +44,9 @@ extension ControlMethods {
     ) { call, request in call.client.cancel(request.id) },
     ControlMethod(
       "events.subscribe",
-      "Send this client a world's events as `event` notifications, and every request that changes something as a "
-        + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
-        + "first. Notifications about the client's own apps and sessions need no subscription.",
+      "Send this client a world's events as `event` notifications, and each request that changes something as a "
+        + "`change` notification. With `after`, past notifications come first. A second subscription to a world "
+        + "replaces the first. Notifications about the client's own apps and sessions need no subscription.",
       .init(
         "subscribing",
         Argument(optional: "world", .text, "the id of a world (default: all worlds, including future ones)"),
@@ -151,8 +151,8 @@ private enum CancelledRequest: Equatable, Sendable {
     case .text(let text): return .text(text)
     case .number(let number):
       if let whole = number.integer { return .number(Int(whole)) }
-      return place.expected("a text or a whole number", value)
-    default: return place.expected("a text or a whole number", value)
+      return place.expected("a string or a whole number", value)
+    default: return place.expected("a string or a whole number", value)
     }
   } write: { request in
     switch request {

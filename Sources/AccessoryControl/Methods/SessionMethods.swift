@@ -21,8 +21,8 @@ extension ControlMethods {
       let bytes = try SentBytes(data: data, text: text).bytes()
       guard session.waitingBytes + bytes.count <= mostWaiting else {
         throw RPCError(
-          .limit, "\(session.waitingBytes) bytes are waiting for space in the session '\(session.id)' already",
-          advice: "wait for the answers of earlier writes")
+          .limit, "\(session.waitingBytes) bytes are already waiting for space in the session '\(session.id)'",
+          advice: "wait for the responses to earlier writes")
       }
       session.write(bytes, until: session.world.loop.now + wait, by: call) {
         answer(.success(($0, session.world.loop.now)))
@@ -66,8 +66,8 @@ extension ControlMethods {
         "closing", .id(of: "session"), Argument(optional: "reason", .text, "the reason to show on the timeline"),
         Argument(
           "written", .integer(0...Int.max),
-          "the number of bytes sent over the session's own connection, which may arrive later than this request; the "
-            + "session is closed when it has accepted them, or after 10 seconds", from: 0)),
+          "the number of bytes sent over the session's own connection, where they may arrive after this request; the "
+            + "session closes once it has accepted all of them, or after 10 seconds", from: 0)),
       SessionState.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
     ) { call, answer, session, reason, written in
       let session = try call.server.sessions.find(session)
@@ -106,7 +106,7 @@ extension ControlMethods {
     let address = call.client.cameByPort ? nil : call.server.portAddresses.first
     guard call.client.cameByPort || address != nil else {
       throw RPCError(
-        .address, "the server has no port for the bytes of sessions",
+        .address, "the server has no port for session bytes",
         advice: "start easim serve with --control PATH or --remote HOST:PORT, or use session.read and session.write")
     }
     return PortPlace(address: address, firstLine: "session \(try BytePort(for: session).ticket)")

@@ -114,7 +114,8 @@ private struct Waited {
     Key("reached", .boolean, "whether the expected notification arrived") { $0.stopped == "notice" }
     Key(
       "stopped", .text,
-      "why the wait ended: `notice`: the notification arrived; `limit`: the time is up; `attention`: a session that this client has taken over needs the client; `cancelled`: `client.cancel` ended the wait"
+      "why the wait ended: `notice` if the notification arrived, `limit` if the wait timed out, `attention` if a "
+        + "session that this client has taken over needs the client, `cancelled` if `client.cancel` ended the wait"
     ) { $0.stopped }
     Key(optional: "notice", .raw("a notification"), "the notification, with its `method` and `params`") {
       $0.notice.map { ControlNews($0).tree }

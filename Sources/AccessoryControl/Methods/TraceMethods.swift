@@ -5,11 +5,12 @@ extension ControlMethods {
   static let traces: [ControlMethod] = [
     ControlMethod(
       "trace.get",
-      "Get a self-contained HTML page that shows what happened in a world: lanes, packets, log and verdict. By default "
-        + "it contains only the first packets of each cable; to include the rest, call packet.record first.",
+      "Get a self-contained HTML page that shows what happened in a world: lanes, packets, log and verdict. By "
+        + "default, the page contains only the first packets of each cable; to include the rest, call packet.record "
+        + "first.",
       .init(
         "asking for a trace", .world,
-        Argument(optional: "job", .text, "the id of a job whose world and result to show"),
+        Argument(optional: "job", .text, "the id of the job whose world and result to show"),
         Argument("verdict", .text, "the word at the top of the page, such as `failed`", from: ""),
         Argument("text", .text, "the sentence at the top of the page", from: "")),
       .only("trace", "html", .text, "the page"), effect: .reads,

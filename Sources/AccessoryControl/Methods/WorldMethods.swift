@@ -80,7 +80,7 @@ struct WorldChoices: Equatable, Sendable {
         + "time, and stub in virtual time")
     Field(
       "publishesEarly", \.publishesEarly, .boolean,
-      "whether apps see accessories before authentication, without any protocols")
+      "whether apps see an accessory, without protocols, before it is authenticated")
     Field(
       "order", \.order, .choice,
       "what the device requests from accessories first; auto requests authentication, then tries identification if the "

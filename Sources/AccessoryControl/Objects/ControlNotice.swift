@@ -189,7 +189,7 @@ extension PublishedAccessory {
     Key("hardwareRevision", .text, "the accessory's hardware version") { $0.hardwareRevision }
     Key(
       "protocols", .list(of: .text),
-      "the protocols the accessory currently offers; empty in the first half of a flicker"
+      "the protocols that the accessory currently offers; empty in the first half of a flicker"
     ) { $0.protocols }
   }
 }

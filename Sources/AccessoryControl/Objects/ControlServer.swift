@@ -181,7 +181,7 @@ struct ControlTable<Object: AnyObject> {
 
   mutating func issue(limited: Bool = true) throws(RPCError) -> String {
     if limited, objects.count >= most {
-      throw RPCError(.limit, "there are \(most) objects of the kind '\(kind)' already", advice: "remove some first")
+      throw RPCError(.limit, "there are already \(most) objects of the kind '\(kind)'", advice: "remove some first")
     }
     issued += 1
     return "\(prefix)\(issued)"

@@ -96,7 +96,7 @@ final class ControlledAccessory {
   }
 
   private var pluggedAlready: RPCError {
-    RPCError(.state, "the accessory '\(id)' is plugged in already", advice: "call accessory.unplug first")
+    RPCError(.state, "the accessory '\(id)' is already plugged in", advice: "call accessory.unplug first")
   }
 
   private var notPlugged: RPCError {
@@ -138,7 +138,7 @@ final class ControlledAccessory {
     for name in protocols ?? [] { try require(name) }
     if let taker, taker.client !== client, taker.client != nil {
       throw RPCError(
-        .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
+        .state, "another client has taken over the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
     // The client keeps the protocols that it has already taken over. As a list of protocols, nil stands for all.
     var all = protocols

@@ -56,7 +56,7 @@ final class ControlledApp: AppHandler {
       throw RPCError(
         .refused, "the app '\(id)' sees no accessory with the connection ID \(connectionID)",
         advice:
-          "call app.accessories for the accessories it sees; an accessory gets a new number with each connect")
+          "call app.accessories to list the accessories it sees; an accessory gets a new ID each time it connects")
     }
     let sessionID = try world.server.sessions.issue()
     let session: Session
@@ -167,6 +167,6 @@ extension ControlledApp {
       $0.view?.registrationCount ?? 0
     }
     Key("sessions", .list(of: .text), "the ids of the app's open sessions") { $0.openSessions.map(\.id) }
-    Key("misuses", .list(of: .text), "the app's misuses of the API, one sentence each") { $0.view?.misuses ?? [] }
+    Key("misuses", .list(of: .text), "the app's misuses of the API, each as a sentence") { $0.view?.misuses ?? [] }
   }
 }

@@ -14,7 +14,7 @@ final class ControlledHost {
   init(_ id: String, _ address: Address, in world: ControlWorld) throws(RPCError) {
     guard world.virtual == nil, let loop = world.server.loop as? any PollingLoop else {
       throw RPCError(
-        .time, "the world '\(world.id)' has virtual time, but addresses need real time",
+        .time, "the world '\(world.id)' runs in virtual time, but addresses need real time",
         advice: "use a world created with time: real")
     }
     (self.id, self.world, self.address) = (id, world, address)

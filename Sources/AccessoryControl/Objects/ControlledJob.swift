@@ -49,7 +49,7 @@ final class ControlledJob {
     let server = call.server
     if server.jobs.count >= mostKept {
       guard let oldest = server.jobs.all.first(where: { $0.outcome != nil }) else {
-        throw RPCError(.limit, "\(mostKept) jobs are running already", advice: "cancel some with job.cancel")
+        throw RPCError(.limit, "\(mostKept) jobs are already running", advice: "cancel some with job.cancel")
       }
       server.jobs.remove(oldest.id)
     }
@@ -146,7 +146,7 @@ struct JobState: Equatable, Sendable {
     Field("kind", \.kind, .choice, "the kind of run", isRequired: true)
     Field("title", \.title, .text, "a short description", isRequired: true)
     Field(
-      "world", \.world, .text, "the world in which the job runs, or the one whose clock limits `job.wait`",
+      "world", \.world, .text, "the world in which the job runs, or whose clock limits `job.wait`",
       isRequired: true)
     Field("state", \.state, .choice, "whether the job is running, or how it ended", isRequired: true)
     Field("fraction", \.fraction, .number(0...1), "progress from 0 to 1", isRequired: true)

@@ -21,7 +21,7 @@ final class ControlledProxy {
   ) throws(RPCError) {
     guard let ports = world.ports, let loop = world.server.loop as? any PollingLoop else {
       throw RPCError(
-        .time, "the world '\(world.id)' has virtual time, but addresses need real time",
+        .time, "the world '\(world.id)' runs in virtual time, but addresses need real time",
         advice: "use a world created with time: real")
     }
     let settings = world.server.settings
@@ -69,7 +69,7 @@ final class ControlledProxy {
 extension ControlledProxy {
   static let answer = Answer<ControlledProxy>("proxy state", "a proxy between a device and an accessory") {
     Key("proxy", .text, "its id") { $0.id }
-    Key("world", .text, "the id of its world") { $0.world.id }
+    Key("world", .text, "the id of the proxy's world") { $0.world.id }
     Key("device", .text, "where the device connects") { $0.device.description }
     Key("accessory", .text, "where the accessory is") { $0.accessory.description }
     Key("hasAccessory", .boolean, "whether there is a cable to the accessory") { $0.proxy.hasAccessory }
@@ -82,7 +82,7 @@ extension ControlledProxy {
     }
     Key("fromDevice", .integer(0...Int.max), "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
     Key("faults", .list(of: .text), "the faults, in the notation of --fault") { $0.faults.map(\.description) }
-    Key(optional: "trouble", .text, "why no accessory or no device can be connected") {
+    Key(optional: "trouble", .text, "why no accessory or no device can connect") {
       $0.proxy.failure ?? $0.proxy.trouble?.description
     }
   }

@@ -65,7 +65,7 @@ final class LiveScenario {
 
   private func perform(_ action: AppAction) throws(RPCError) {
     switch action {
-    case .opensSession, .closesSession, .looks, .launches: skip("what the app does by itself")
+    case .opensSession, .closesSession, .looks, .launches: skip("the app's own actions")
     case .quits, .ends, .registers, .unregisters, .moves: try app.perform(action)
     }
   }

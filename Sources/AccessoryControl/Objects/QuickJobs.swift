@@ -15,7 +15,7 @@ extension ControlledJob {
 
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {
     struct Stuck: Error, CustomStringConvertible {
-      let description = "nothing is left to do before the scenario is over"
+      let description = "the scenario is not over, but nothing is left to do"
     }
     let loop = VirtualLoop(seed: seed)
     var lines: [String] = []

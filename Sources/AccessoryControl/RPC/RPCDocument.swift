@@ -65,7 +65,8 @@ enum RPCDocument {
     guard 1...Self.mostRequests ~= elements.count else {
       let most = Self.mostRequests
       self = .single(
-        .failure(RPCFailure(RPCError(.request, "a batch has 1 to \(most) requests, this one has \(elements.count)"))))
+        .failure(
+          RPCFailure(RPCError(.request, "a batch has 1 to \(most) requests, but this one has \(elements.count)"))))
       return
     }
     self = .batch(elements.filter { !RPCRequest.isResponse($0) }.map(RPCRequest.read))
@@ -121,7 +122,7 @@ struct RPCRequest {
 
   static func read(_ tree: JSON5Value) -> Result<RPCRequest, RPCFailure> {
     guard case .object = tree.content else {
-      return .failure(RPCFailure(RPCError(.request, "a request is an object, found \(tree.summary)")))
+      return .failure(RPCFailure(RPCError(.request, "a request must be an object, found \(tree.summary)")))
     }
     var id: RPCID?
     switch tree["id"]?.content {
@@ -130,13 +131,13 @@ struct RPCRequest {
     case .null?: id = .null
     case nil: break
     default:
-      return .failure(RPCFailure(RPCError(.request, "the id of a request is a string or a whole number")))
+      return .failure(RPCFailure(RPCError(.request, "the id of a request must be a string or a whole number")))
     }
     func failure(_ message: String) -> Result<RPCRequest, RPCFailure> {
       .failure(RPCFailure(RPCError(.request, message), id: id ?? .null))
     }
     guard tree["jsonrpc"]?.content == .text("2.0") else {
-      return failure("a request has \"jsonrpc\": \"2.0\"")
+      return failure("a request must contain \"jsonrpc\": \"2.0\"")
     }
     guard case .text(let method)? = tree["method"]?.content else { return failure("the key 'method' is missing") }
     var params = tree["params"] ?? .object([])

@@ -24,11 +24,11 @@ public struct AddressForm: Equatable, Sendable {
       "local:DIR#SERIAL", "local:/tmp/local#EW1-0001", host: "the accessory with this serial number there",
       simulator: nil),
     AddressForm(
-      "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens at the unix socket"),
-    AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens at the TCP port"),
+      "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens on the unix socket"),
+    AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens on the TCP port"),
     AddressForm(
       "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "the TCP port of an IPv6 address",
-      simulator: "listens at the TCP port of an IPv6 address"),
+      simulator: "listens on the TCP port of an IPv6 address"),
     AddressForm(
       "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
       simulator: "creates a pseudo terminal and a link to it at PATH"),
@@ -45,10 +45,10 @@ public struct AddressForm: Equatable, Sendable {
     AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the accessory at this port", simulator: nil),
     AddressForm(
       "usbip:HOST:PORT", "usbip:127.0.0.1:3240", host: nil,
-      simulator: "is a USB device for 'easim plug' to attach to a kernel"),
-    AddressForm("gadget:", "gadget:", host: nil, simulator: "is this machine's own USB device port"),
+      simulator: "appears as a USB device that 'easim plug' attaches to a kernel"),
+    AddressForm("gadget:", "gadget:", host: nil, simulator: "appears on this machine's USB device port"),
     AddressForm(
-      "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port with this name"),
+      "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "appears on the USB device port with this name"),
     AddressForm(
       "bt:", "bt:", host: "every paired accessory on Bluetooth",
       simulator: "acts as a Bluetooth device on the first adapter"),

@@ -62,7 +62,7 @@ struct AddressParser {
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
     if text.isEmpty { return error(kind, "the kind is missing", "local:") }
-    if kind == "bench" { return error(kind, "the kind 'bench' is now 'local'", "local:\(rest)") }
+    if kind == "bench" { return error(kind, "the kind 'bench' has been renamed to 'local'", "local:\(rest)") }
     if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") {
       return error(text[...], "the kind is missing", guess)
     }
@@ -109,7 +109,7 @@ extension AddressParser {
     guard path.utf8.count <= Address.longestUnixPath else {
       let limit = Address.longestUnixPath
       throw error(
-        rest, "the socket path has \(path.utf8.count) bytes; a socket's may have at most \(limit)",
+        rest, "the socket path has \(path.utf8.count) bytes; the limit is \(limit)",
         "unix:/tmp/NAME.sock")
     }
     return .unix(path: path)

@@ -116,7 +116,7 @@ package struct BoundedLog: Sendable {
 
   /// The kept sentences, followed by a sentence that gives the number of dropped sentences.
   package var texts: [String] {
-    furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
+    furtherCount == 0 ? first : first + ["and \(furtherCount) more, which were not kept"]
   }
 
   package mutating func add(_ text: String) {

@@ -31,8 +31,9 @@ struct StreamDiagnosis {
     switch segment.source {
     case .ours(let offset): takeOurs(offset, segment.range.count, following)
     case .session(let session, let offset):
-      takeForeign(segment.range.count, "they are of session \(session), from its byte \(offset) on", following)
-    case .run(let seed): takeForeign(segment.range.count, "they are from another run, with the seed \(seed)", following)
+      takeForeign(segment.range.count, "they belong to session \(session), from its byte \(offset) on", following)
+    case .run(let seed):
+      takeForeign(segment.range.count, "they belong to another run, with the seed \(seed)", following)
     case .unknown: takeUnknown(segment.range, following)
     }
   }
@@ -142,7 +143,7 @@ struct StreamDiagnosis {
       return "all of them are \(Hex.plain([first]))"
     }
     if part.count > 2, zip(part, part.dropFirst()).allSatisfy({ $0 &+ 1 == $1 }) {
-      return "they count, as EADemo's pattern does: \(Hex.spaced(part.prefix(4))) …"
+      return "they count up, as EADemo's pattern does: \(Hex.spaced(part.prefix(4))) …"
     }
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }

@@ -77,11 +77,12 @@ extension StreamFinding {
     let bytes = count.counted("byte")
     let sentence =
       switch kind {
-      case .lost: "lost: \(bytes) from \(words.byte(place)) on never came"
-      case .repeated: "repeated: \(bytes) from \(words.byte(origin ?? place)) on came again before \(words.byte(place))"
+      case .lost: "lost: \(bytes) from \(words.byte(place)) on never arrived"
+      case .repeated:
+        "repeated: \(bytes) from \(words.byte(origin ?? place)) on arrived again before \(words.byte(place))"
       case .stale:
-        "stale: \(bytes) of \(words.burst(origin ?? place)) came instead of those from \(words.byte(place)) on"
-      case .reordered: "reordered: \(bytes) from \(words.byte(place)) on came out of order"
+        "stale: \(bytes) of \(words.burst(origin ?? place)) arrived instead of those from \(words.byte(place)) on"
+      case .reordered: "reordered: \(bytes) from \(words.byte(place)) on arrived out of order"
       case .corrupted: "corrupted: \(bytes) from \(words.byte(place)) on"
       case .inserted: "inserted: \(bytes) that were never sent arrived before \(words.byte(place))"
       case .foreign: "foreign: \(bytes) from \(words.byte(place)) on were never sent in this session"

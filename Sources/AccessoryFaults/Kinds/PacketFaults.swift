@@ -90,7 +90,7 @@ extension Fault {
       Field("part", \.part, .choice, "the part of the packet in which a bit is flipped")
       Field(
         "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
-        "whether the checksum is left wrong or corrected")
+        "whether the checksum is corrected or left wrong")
     }.example("corrupt,chance=2%,header")
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
@@ -140,7 +140,7 @@ extension Fault {
       Field("by", \.by, .integer(1...127), "number of later packets that overtake the delayed packet")
       Field(
         "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
-        "time after which the packet is delivered even if fewer packets have overtaken it"
+        "maximum delay: then the packet is delivered even if fewer packets have overtaken it"
       )
     }.example("reorder,chance=10%,by=3")
 

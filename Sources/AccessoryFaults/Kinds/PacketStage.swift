@@ -105,7 +105,7 @@ public struct StruckPackets: Equatable, Sendable {
   public init() {}
 
   static let format = Record("packets", "which packets are affected", StruckPackets()) {
-    Field("chance", \.chance, .chance, "share of packets affected")
+    Field("chance", \.chance, .chance, "fraction of packets affected")
     Field("kind", \.kind, .choice, "which packets can be affected")
     Field("burst", \.burst, .integer(1...1_000), "number of consecutive packets affected")
   }

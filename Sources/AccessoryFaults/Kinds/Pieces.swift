@@ -113,8 +113,12 @@ extension Fault {
     static let format = Record(
       "cut", "ends the connection after a given time, number of bytes or number of packets", Cut()
     ) {
-      Field("bytes", \.bytes, .integer(0...1_000_000_000), "cut after N bytes in one direction; 0 means no limit")
-      Field("packets", \.packets, .integer(0...1_000_000_000), "cut after N packets in one direction; 0 means no limit")
+      Field(
+        "bytes", \.bytes, .integer(0...1_000_000_000),
+        "cut the connection after N bytes in one direction; 0 means no limit")
+      Field(
+        "packets", \.packets, .integer(0...1_000_000_000),
+        "cut the connection after N packets in one direction; 0 means no limit")
     }.example("cut,packets=20,out")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
@@ -218,7 +222,7 @@ extension Fault {
       Field(
         "kind", \.kind, .choice,
         "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")
-      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes, with `packets` rounded up to whole packets")
+      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes; with `packets`, rounded up to whole packets")
     }.example("stale,noise,bytes=200")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }

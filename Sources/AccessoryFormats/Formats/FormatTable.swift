@@ -64,7 +64,7 @@ extension Shape {
       for field in record.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
     case .oneOf(let kinds):
       guard done.insert(kinds.name).inserted else { return }
-      sections.append("\(heading) \(kinds.name)\n\nA string, or an object; its key `\(kinds.key)` selects the kind.\n")
+      sections.append("\(heading) \(kinds.name)\n\nA string, or an object whose key `\(kinds.key)` selects the kind.\n")
       for kind in kinds.kinds {
         sections.append(kind.section(heading + "#", elsewhere))
         for field in kind.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }

@@ -279,7 +279,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
       guard let given = object.value(key) else { return }
       let place = object.place.key(key)
       guard let stated = format.decode(given, nil, place), stated != value(root) else { return }
-      place.error(given, "says \(given.summary), but the other figures give \(format.write(value(root)).summary)")
+      place.error(given, "is \(given.summary), but the other figures give \(format.write(value(root)).summary)")
     }
   }
 

@@ -158,7 +158,7 @@ struct JSON5Parser {
       let position = scanner.position
       guard let key = try key() else { throw scanner.expected("a key or '}' \(place)") }
       if scanner.isStrict, !keys.insert(key).inserted {
-        throw SourceProblem(at: position, "the key '\(Excerpt.of(key))' is there twice \(place)")
+        throw SourceProblem(at: position, "the key '\(Excerpt.of(key))' occurs twice \(place)")
       }
       try scanner.skipBlanks()
       guard scanner.take(UInt8(ascii: ":")) else { throw scanner.expected("':' after the key '\(Excerpt.of(key))'") }
@@ -186,7 +186,7 @@ struct JSON5Parser {
 
   private mutating func text() throws(SourceProblem) -> String {
     if scanner.isStrict, scanner.peek == UInt8(ascii: "'") {
-      throw scanner.problem("put texts in double quotes, not in single ones")
+      throw scanner.problem("put text in double quotes, not in single quotes")
     }
     return try scanner.string()
   }

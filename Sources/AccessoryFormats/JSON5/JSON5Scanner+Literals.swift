@@ -15,7 +15,7 @@ extension JSON5Scanner {
       case "\\":
         if let escaped = try escape() { text.unicodeScalars.append(escaped) }
       case _ where isStrict && value.value < 0x20:
-        throw problem("a control character in a text must be written as an escape")
+        throw problem("a control character in text must be escaped")
       case "\n", "\r":
         throw opening.problem("this text does not end on its line: the closing \(opening.quoteName) is missing")
       default:
@@ -37,7 +37,7 @@ extension JSON5Scanner {
     guard let (value, _) = scalar else { throw here.problem("the file ends after '\\'") }
     advance()
     if isStrict, !"\"\\/bfnrtu".unicodeScalars.contains(value) {
-      throw here.problem("'\\\(value)' is not an escape of JSON")
+      throw here.problem("'\\\(value)' is not a JSON escape")
     }
     switch value {
     case "b": return "\u{8}"

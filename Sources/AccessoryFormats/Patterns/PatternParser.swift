@@ -21,7 +21,7 @@ struct PatternParser {
 
   mutating func parse() throws(OptionError) -> PatternNode {
     let node = try choice()
-    if next == ")" { throw error("this ) has no (") }
+    if next == ")" { throw error("this ) has no matching (") }
     return node
   }
 
@@ -98,7 +98,7 @@ struct PatternParser {
       if let assertion = assertion() { return .assertion(assertion) }
       return .byte(cased(try escape()))
     case "*", "+", "?", "{":
-      throw error("nothing before this \(scalar) can be repeated; a literal one is \\\(scalar)", at: begun)
+      throw error("there is nothing to repeat before this \(scalar); a literal \(scalar) is \\\(scalar)", at: begun)
     default:
       let bytes = String(scalar).utf8.map { PatternNode.byte(cased(ByteSet([$0]))) }
       return bytes.count == 1 ? bytes[0] : .sequence(bytes)
@@ -121,7 +121,7 @@ struct PatternParser {
     }
     let node = try choice()
     (isCaseless, hasLines) = flags
-    if !take(")") { throw error("this ( has no )", at: begun) }
+    if !take(")") { throw error("this ( has no matching )", at: begun) }
     return number.map { .group(node, number: $0) } ?? node
   }
 
@@ -137,7 +137,7 @@ struct PatternParser {
   /// Reads flags. Returns true if the flags apply to the rest of the enclosing group rather than to a new group.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
-      throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
+      throw error("lookahead and lookbehind are not supported: match that text as well", at: begun)
     }
     let first = place
     while let flag = next, "ims".unicodeScalars.contains(flag) {
@@ -170,7 +170,7 @@ struct PatternParser {
       name.first?.isLetter ?? false
       && name.unicodeScalars.allSatisfy { ByteSet.letters.contains(UInt8(exactly: $0.value) ?? 0) }
     guard isName, take(">") else {
-      throw error("a group's name has letters, digits and _ and is written (?<name> …)", at: begun)
+      throw error("a group's name consists of letters, digits and _, and is written (?<name> …)", at: begun)
     }
     let number = try counted(begun)
     if names.updateValue(number, forKey: name) != nil { throw error("two groups are named '\(name)'", at: begun) }
@@ -197,15 +197,15 @@ struct PatternParser {
 
   private mutating func escape() throws(OptionError) -> ByteSet {
     let begun = place - 1
-    guard let scalar = next else { throw error("a \\ ends the pattern; a literal one is \\\\", at: begun) }
+    guard let scalar = next else { throw error("the pattern ends with a \\; a literal \\ is \\\\", at: begun) }
     place += 1
     if let set = Self.escapes[scalar] { return set }
     switch scalar {
-    case "1"..."9": throw error("a pattern cannot refer back to a group: repeat the group's contents", at: begun)
+    case "1"..."9": throw error("backreferences are not supported: repeat the group's contents", at: begun)
     case "x":
       let digits = String(String.UnicodeScalarView(characters[place..<min(place + 2, characters.count)]))
       guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16), !digits.hasPrefix("+") else {
-        throw error("\\x has two hex digits", at: begun)
+        throw error("\\x needs two hex digits", at: begun)
       }
       place += 2
       return ByteSet([byte])
@@ -244,20 +244,21 @@ struct PatternParser {
 
   /// Reads one character in a set, or a class such as `\d`.
   private mutating func member(_ begun: Int) throws(OptionError) -> (ByteSet, isClass: Bool) {
-    guard let scalar = next else { throw error("this [ has no ]", at: begun) }
+    guard let scalar = next else { throw error("this [ has no matching ]", at: begun) }
     place += 1
     if scalar == "[", let next, ":.=".unicodeScalars.contains(next) {
-      throw error("a set has no named classes: write \\d, \\w, \\s or a-z; a literal [ is \\[", at: place - 1)
+      throw error(
+        "named classes are not supported in a set: write \\d, \\w, \\s or a-z; a literal [ is \\[", at: place - 1)
     }
     if scalar == "\\" {
       if let next, "AzbB".unicodeScalars.contains(next) {
-        throw error("a set contains bytes, which \\\(next) is not", at: place - 1)
+        throw error("a set contains bytes, but \\\(next) is not a byte", at: place - 1)
       }
       let isClass = next.map { "dDwWsS".unicodeScalars.contains($0) } ?? false
       return (try escape(), isClass)
     }
     guard scalar.isASCII else {
-      throw error("a set contains bytes, and '\(scalar)' is more than one: use ( | )", at: place - 1)
+      throw error("a set contains bytes, but '\(scalar)' is more than one byte: use ( | )", at: place - 1)
     }
     return (ByteSet([UInt8(scalar.value)]), false)
   }

@@ -193,8 +193,8 @@ struct PatternCompiler {
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {
       throw OptionError(
-        "at character \(place + 1): the pattern has more than \(BytePattern.mostInstructions) steps: write smaller numbers, "
-          + "because a repetition such as {1,500} counts once for each possible repetition")
+        "at character \(place + 1): the pattern has more than \(BytePattern.mostInstructions) steps: use smaller "
+          + "numbers, because a repetition such as {1,500} counts once for each possible repetition")
     }
     program.append(instruction)
     return program.count - 1

@@ -27,7 +27,7 @@ package enum ShownBytes {
     let same = zip(found, wanted).prefix { $0 == $1 }.count
     switch (found.dropFirst(same).first, wanted.dropFirst(same).first) {
     case (nil, nil): return nil
-    case (let byte?, let other?): return "byte \(same) is \(one(byte)) and not \(one(other))"
+    case (let byte?, let other?): return "byte \(same) is \(one(byte)), not \(one(other))"
     case (nil, _): return "the bytes end after \(same)"
     case (_, nil): return "more follows after byte \(same - 1)"
     }

@@ -137,7 +137,10 @@ struct AppMachine: Equatable {
       return []
     }
     return [
-      .misuse("unregisterForLocalNotifications without a registerForLocalNotifications to undo: the count stays at 0")
+      .misuse(
+        "unregisterForLocalNotifications was called without a matching registerForLocalNotifications: the count stays "
+          + "at 0"
+      )
     ]
   }
 

@@ -88,11 +88,11 @@ public struct AppManifest: Equatable, Sendable {
 
   func explainHidden(_ accessory: PublishedAccessory, switch name: String) -> String {
     "the app does not see \(accessory.name): it offers \(accessory.protocols.joined(separator: ", ")), and "
-      + "\(provenance); declare one of them there, or switch the filter off with \(name)"
+      + "\(provenance); declare one of them there, or turn the filter off with \(name)"
   }
 
   func explainUndeclared(_ protocolName: String, switch name: String) -> String {
-    "the protocol \(protocolName) is not declared: \(provenance); declare it there, or switch the check off with \(name)"
+    "the protocol \(protocolName) is not declared: \(provenance); declare it there, or turn the check off with \(name)"
   }
 
   var explainLoss: String {

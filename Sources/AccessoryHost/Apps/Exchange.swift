@@ -206,9 +206,9 @@ extension Exchange.Outcome: CustomStringConvertible {
       received == 0 ? "\(sent) bytes sent" : "\(sent) bytes sent, \(received) bytes came back as expected"
     case .wrong(let findings): findings.text()
     case .different(let place, let expected, let got, let window):
-      "byte \(place) is \(Hex.plain([got])) and should be \(Hex.plain([expected])); around it should be \(window)"
+      "byte \(place) is \(Hex.plain([got])) instead of \(Hex.plain([expected])); expected around it: \(window)"
     case .excess(let received, let expected):
-      "\(received) bytes came back and only \(expected) were expected"
+      "\(received) bytes came back, but only \(expected) were expected"
     case .ended(let end, let sent, let received):
       "the session ended after \(sent) bytes sent and \(received) received: \(end)"
     }

@@ -206,7 +206,7 @@ package enum ReplyWord: Equatable, Sendable {
     case ("prefix", 2) where !value.isEmpty: self = .prefix(value)
     case ("regex", 2) where !value.isEmpty:
       do throws(OptionError) { self = .regex(try BytePattern(value)) } catch {
-        throw OptionError("'\(Excerpt.of(word))': the regex is wrong \(error)")
+        throw OptionError("'\(Excerpt.of(word))': the regex is invalid \(error)")
       }
     case ("file", 2) where !value.isEmpty: self = .file(value)
     case ("text", 2), ("prefix", 2), ("regex", 2), ("file", 2):

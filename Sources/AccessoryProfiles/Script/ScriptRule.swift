@@ -172,7 +172,7 @@ extension Format<BytePattern> {
   static let bytePattern = Format(.text(TextShape())) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     do throws(OptionError) { return try BytePattern(text) } catch {
-      place.error(value, "the regex '\(Excerpt.of(text))' is wrong \(error)")
+      place.error(value, "the regex '\(Excerpt.of(text))' is invalid \(error)")
       return nil
     }
   } write: {

@@ -36,7 +36,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noPermission(let node):
-      "no permission to open \(node); install the udev rule and plug it in again: \(USBRule.installCommand)"
+      "no permission to open \(node); install the udev rule and plug the accessory in again: \(USBRule.installCommand)"
     case .claimed: "another program has claimed it"
     case .gone: "it was unplugged"
     case .nearMiss(let reason): reason

@@ -168,7 +168,8 @@ extension Format<Profile> {
         switch value.content {
         case .object: return try profiles.template(tree: value, name: name).instance()
         case .text(let reference): return try profiles.profile(reference)
-        case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
+        case .null, .boolean, .number, .array:
+          return place.expected("the name or path of a profile, or the profile itself", value)
         }
       } catch {
         // A problem without a position concerns the reference to a file rather than the file's contents.

@@ -50,22 +50,25 @@ import Testing
       "\\q",
       "at character 1: unknown \\q: expected \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, or \\ before a symbol"
     ),
-    ("(a)\\1", "at character 4: a pattern cannot refer back to a group: repeat the group's contents"),
-    ("[[:digit:]]", "at character 2: a set has no named classes: write \\d, \\w, \\s or a-z; a literal [ is \\["),
+    ("(a)\\1", "at character 4: backreferences are not supported: repeat the group's contents"),
+    (
+      "[[:digit:]]",
+      "at character 2: named classes are not supported in a set: write \\d, \\w, \\s or a-z; a literal [ is \\["
+    ),
     ("[\\b]", "at character 2: a set contains bytes, which \\b is not"),
     ("a++", "at character 3: a repetition of a repetition needs a group"),
     ("(?x)a", "at character 1: expected (?: …), (?<name> …), or (?i) for either case and (?m) for lines"),
-    ("(?<=a)b", "at character 1: a pattern cannot look ahead or behind: match that text as well"),
+    ("(?<=a)b", "at character 1: lookahead and lookbehind are not supported: match that text as well"),
     ("\\x0g", "at character 1: \\x has two hex digits"),
-    ("a\\", "at character 2: a \\ ends the pattern; a literal one is \\\\"),
-    ("(?=a)", "at character 1: a pattern cannot look ahead or behind: match that text as well"),
-    ("(?<1>a)", "at character 1: a group's name has letters, digits and _ and is written (?<name> …)"),
+    ("a\\", "at character 2: the pattern ends with a \\; a literal \\ is \\\\"),
+    ("(?=a)", "at character 1: lookahead and lookbehind are not supported: match that text as well"),
+    ("(?<1>a)", "at character 1: a group's name consists of letters, digits and _, and is written (?<name> …)"),
     ("(?<a>x)(?<a>y)", "at character 8: two groups are named 'a'"),
     ("[é]", "at character 2: a set contains bytes, and 'é' is more than one: use ( | )"),
     (
       "(a{500}){500}",
-      "at character 3: the pattern has more than 500 steps: write smaller numbers, "
-        + "because a repetition such as {1,500} counts once for each possible repetition"
+      "at character 3: the pattern has more than 500 steps: use smaller numbers, because a repetition such as {1,500} "
+        + "counts once for each possible repetition"
     ),
     ("((((((((((((((((((a))))))))))))))))))", "at character 17: there are more than 16 groups; (?: …) does not count"),
   ]
