@@ -257,7 +257,7 @@ def what_does_not_fit_is_left_out_and_said(easim, out):
     with Browser() as browser:
         opened(browser, path)
         left = browser.text(".left")
-        assert left and left.startswith("Left out to keep this file below 500 kB: "), left
+        assert left and left.startswith("Omitted to keep this file below 500 kB: "), left
         silent(browser)
     return left
 

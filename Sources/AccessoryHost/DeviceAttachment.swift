@@ -194,7 +194,7 @@ final class DeviceAttachment: ConnectionOwner {
       unfinished.ignoredStep != nil, let other = device.orders.ignored(at: key)
     else { return false }
     connection.perform { peer, _ in peer.begin(with: other) }
-    log(.warning("\(event) after \(unfinished.last); easim asks for identification first (1D00) from now on"))
+    log(.warning("\(event) after \(unfinished.last); from now on, easim requests identification first (1D00)"))
     return true
   }
 

@@ -25,7 +25,7 @@ import Testing
     send.send(SIGINT)
     let end = try send.wait()
     #expect(end.ending == .exit(1))
-    #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol to open a session on"))
+    #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol for a session"))
   }
 
   func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {

@@ -57,15 +57,16 @@ public struct ReplyRule: Equatable, Sendable {
     func differing(_ wanted: [UInt8]) -> String {
       let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
       guard let place else { return "" }
-      return ", and differs from byte \(place) on"
+      return "; they differ from byte \(place) on"
     }
     let count = "the reply of \(reply.count.counted("byte")) is \(ShownBytes.of(reply))"
     switch expectation {
     case .anything: return count
     case .bytes(let bytes):
-      return "\(count) and should be \(ShownBytes.of(bytes)) of \(bytes.count.counted("byte"))\(differing(bytes))"
-    case .prefix(let bytes): return "\(count) and should begin with \(ShownBytes.of(bytes))\(differing(bytes))"
-    case .pattern(let pattern): return "\(count) and should have a match of \(Excerpt.of(pattern.text))"
+      return "\(count); expected \(bytes.count.counted("byte")): \(ShownBytes.of(bytes))\(differing(bytes))"
+    case .prefix(let bytes):
+      return "\(count); expected a reply that begins with \(ShownBytes.of(bytes))\(differing(bytes))"
+    case .pattern(let pattern): return "\(count); expected a match of \(Excerpt.of(pattern.text))"
     }
   }
 }

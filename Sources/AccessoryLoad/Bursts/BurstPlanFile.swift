@@ -81,7 +81,7 @@ package struct BurstPlanFile: Equatable, Sendable {
     return plan
   }
 
-  package static let format = Record("load plan", "the plan of a load test", BurstPlanFile()) {
+  package static let format = Record("load plan", "the plan for a load test", BurstPlanFile()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
       "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50),
@@ -103,8 +103,8 @@ package struct BurstPlanFile: Equatable, Sendable {
       "think", \.think, .optional(.times), "how long a session pauses after each burst, or a distribution of pauses")
     Field(
       "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
-      "keyed by name, serial number or address: the factor that multiplies the phases' rate for that accessory; `'*'` "
-        + "stands for all others"
+      "keyed by name, serial number or address: the factor by which the accessory's rate differs from the phases' "
+        + "rate; `'*'` stands for all other accessories"
     )
     Field("sessions", \.sessions, .integer(1...1_000), "number of sessions with each accessory")
     Field("inFlight", \.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")
@@ -123,8 +123,8 @@ package struct BurstPlanFile: Equatable, Sendable {
 
   private static func checkExtent(_ file: Self, _ object: ObjectReader) {
     let given = ["phases", "for", "count"].filter { object.value($0) != nil }
-    if given.isEmpty { object.error("a plan needs 'phases', or 'for' or 'count' for bursts that follow each other") }
-    for key in given.dropFirst() { object.error(key, "a plan has only one of 'phases', 'for' and 'count'") }
+    if given.isEmpty { object.error("a plan needs 'phases', or 'for' or 'count' for bursts sent one after another") }
+    for key in given.dropFirst() { object.error(key, "a plan can have only one of 'phases', 'for' and 'count'") }
     if object.value("phases") == nil {
       for key in ["accessories", "allowOverdue"] where object.value(key) != nil {
         object.error(key, "without 'phases' there is no rate")
@@ -137,23 +137,23 @@ package struct BurstPlanFile: Equatable, Sendable {
     let length = file.phases.reduce(Duration.zero) { $0 + $1.length }
     if !file.phases.isEmpty, file.warmUp >= length {
       object.error(
-        "warmUp", "is not shorter than the phases, which take \(DurationText.format(length)): nothing would be measured"
+        "warmUp",
+        "must be shorter than the phases, which take \(DurationText.format(length)): nothing would be measured"
       )
     }
-    if length > DurationText.longest { object.error("phases", "together they take more than a year") }
+    if length > DurationText.longest { object.error("phases", "the phases together take more than a year") }
   }
 
   private static func checkBursts(_ file: Self, _ object: ObjectReader) {
     let given = ["size", "payloads", "script"].filter { object.value($0) != nil }
-    for key in given.dropFirst() { object.error(key, "a plan has only one of 'size', 'payloads' and 'script'") }
+    for key in given.dropFirst() { object.error(key, "a plan can have only one of 'size', 'payloads' and 'script'") }
     guard file.inFlight > 1 else { return }
     if file.think != nil || (file.payloads + file.script).contains(where: { $0.think != nil }) {
-      object.error("inFlight", "with think times a session has one burst at a time: omit this")
+      object.error("inFlight", "with think times, a session has one burst at a time: omit this")
     } else if !(file.payloads + file.script).allSatisfy(\.isUniqueEcho) {
       object.error(
         "inFlight",
-        "only bursts with a 'size' and an expected echo can be distinguished while several are in flight: "
-          + "leave this out")
+        "only bursts with a 'size' and an expected echo can be distinguished while several are in flight: omit this")
     }
   }
 }

@@ -135,13 +135,14 @@ extension BurstRequest {
     Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: the bytes to send"),
     Field(
       "expect", \.expected, .optional(.expectedReply),
-      "what must come back, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or `regex:…`",
+      "the reply that must come back, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or "
+        + "`regex:…`",
       standardText: "`echo`; with `read`, anything"),
     Field(
       "read", \.extent, .optional(.replyExtent),
       "how much of the reply to read, as for `send --read`: bytes, a time or `until:…`",
-      standardText: "as much as needed to verify it"),
-    Field("think", \.think, .optional(.times), "how long to pause afterwards, overriding the plan's `think`"),
+      standardText: "as much as is needed to verify the reply"),
+    Field("think", \.think, .optional(.times), "how long to pause after the request, overriding the plan's `think`"),
   ]
 
   static let scriptFormat = Record("request", "what to send, and what must come back", Self()) { parts }
@@ -156,14 +157,14 @@ extension BurstRequest {
     if request.send?.isEmpty == true { object.error("send", "is empty: a burst has at least one byte") }
     if request.name.count > 40 { object.error("name", "is longer than 40 characters") }
     switch (object.value("size") != nil, object.value("send") != nil) {
-    case (true, true): object.error("send", "a burst has a 'size' or bytes to 'send', but this one has both")
+    case (true, true): object.error("send", "a burst can have a 'size' or bytes to 'send', but not both")
     case (false, false): object.error("a burst needs a 'size', or bytes to 'send'")
     case (true, false), (false, true): break
     }
     guard object.value("read") != nil else { return }
     switch request.expected?.expected {
-    case .echo?: object.error("read", "an echo is read to its end: omit this")
-    case .nothing?: object.error("read", "with 'none' no reply is read: omit this")
+    case .echo?: object.error("read", "omit this: an echo is always read to its end")
+    case .nothing?: object.error("read", "omit this: with 'none', no reply is read")
     case .rule?, nil: break
     }
   }

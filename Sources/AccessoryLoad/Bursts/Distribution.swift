@@ -191,7 +191,7 @@ extension Distribution {
         Field("most", \.most, value, "maximum; larger values are capped")
       }.fields(at: path)
     }
-    let uniform = Record("uniform", "all values between two limits are equally likely", Uniform()) {
+    let uniform = Record("uniform", "uniform distribution between two limits", Uniform()) {
       Field("from", \.from, value, "the minimum", isRequired: true)
       Field("to", \.to, value, "the maximum", isRequired: true)
     }.checked { range, object in
@@ -205,7 +205,9 @@ extension Distribution {
       bounds(\Normal.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let lognormal = Record(
-      "lognormal", "most values are near the median and a few are much larger, as with the sizes of files and replies",
+      "lognormal",
+      "log-normal distribution, as of the sizes of files and replies: most values are near the median, and a few are "
+        + "much larger",
       Lognormal()
     ) {
       Field("median", \.median, value, "the median", isRequired: true)
@@ -213,7 +215,7 @@ extension Distribution {
       bounds(\Lognormal.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let exponential = Record(
-      "exponential", "exponentially distributed, like the times between independent events", Exponential()
+      "exponential", "exponential distribution, as of the times between independent events", Exponential()
     ) {
       Field("mean", \.mean, value, "the mean", isRequired: true)
       bounds(\Exponential.bounds)

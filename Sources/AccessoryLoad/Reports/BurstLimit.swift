@@ -38,7 +38,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     let plain = String(text.filter { !$0.isWhitespace })
     let shown = Excerpt.of(text)
     guard let place = plain.firstIndex(where: { "<>=".contains($0) }) else {
-      throw OptionError("'\(shown)' has no '>' or '<': write \(Self.examples)")
+      throw OptionError("'\(shown)' contains no '>' or '<': write \(Self.examples)")
     }
     let sign = plain[place...].prefix { "<>=".contains($0) }
     let (name, value) = (String(plain[..<place]), String(plain[place...].dropFirst(sign.count)))

@@ -23,29 +23,32 @@ extension BurstReport: Report {
   /// The format of report files. Report files also contain derived figures, which easim writes for other readers but
   /// does not read back.
   public static let format = Record(
-    kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
+    kind, "the measurements of an `easim burst` run", BurstReport(plan: Plan())
   ) {
     headerFields
     Field(confirmed: "passed", .boolean, "whether the run passed") { $0.passed }
     Field(confirmed: "verdict", .text, "`passed`, `failed`, `stopped` or `empty`") { $0.verdict.word }
     Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
-    Field("runs", \.runs, .tally, "how many runs it is merged from", isRequired: true)
+    Field("runs", \.runs, .tally, "number of runs merged into the report", isRequired: true)
     Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
     Field("measuredNanoseconds", \.measured, .nanoseconds, "how long was measured", isRequired: true)
     Field(derived: "bytesPerSecond", .figure, "payload bytes per second in one direction") { $0.bytesPerSecond }
     Field(derived: "burstsPerSecond", .figure, "bursts a second") { $0.burstsPerSecond }
     countFields.map { Field($0.name, $0.path, .tally, "", isRequired: true) }
-    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
-    Field("service", \.service, .histogram, "with a rate: from when a burst began to when it was complete")
+    Field(
+      "latency", \.latency, .histogram, "the time from when a burst was due until it was complete", isRequired: true)
+    Field("service", \.service, .histogram, "with a rate: the time from when a burst began until it was complete")
     Field("series", \.series, .series, "what happened when", isRequired: true)
     Field("errors", \.errors, .errors, "what went wrong", isRequired: true)
     Field(
-      "mismatches", \.mismatches, .object(mismatches), "how the returned bytes were wrong",
+      "mismatches", \.mismatches, .object(mismatches), "errors in the returned bytes, by kind",
       isAlwaysWritten: true)
     Field("sites", \.sites, .list(of: .object(Site.format), count: 0...mostSites), "each accessory", isRequired: true)
     Field("made", \.made, .object(Making.format), "when, where and how", isAlwaysWritten: true)
     Field("startedNanoseconds", \.started, .instant, "when bursts began", isAlwaysWritten: true)
-    Field("warmUpNanoseconds", \.warmUpTime, .nanoseconds, "how long bursts were not measured", isAlwaysWritten: true)
+    Field(
+      "warmUpNanoseconds", \.warmUpTime, .nanoseconds, "how long bursts were sent before measuring began",
+      isAlwaysWritten: true)
     Field(
       "phases", \.phases, .list(of: .object(PhaseTally.format), count: 0...50), "the phases of the plan",
       isAlwaysWritten: true)
@@ -59,8 +62,8 @@ extension BurstReport: Report {
     Field("allowsEmpty", \.allowsEmpty, .boolean, "whether an empty run was allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
-    Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
-    Field(derived: "checks", .list(of: .object(ReportCheck.format)), "what was checked apart from the bytes") {
+    Field("start", \.start, .optional(.object(Start.format)), "when bursts began, for runs that start at the same time")
+    Field(derived: "checks", .list(of: .object(ReportCheck.format)), "the checks made besides verifying bytes") {
       $0.checks
     }
     Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
@@ -115,9 +118,10 @@ extension BurstReport.PhaseTally {
     Field("name", \.name, .bounded, "its name", isAlwaysWritten: true)
     Field("fromNanoseconds", \.from, .nanoseconds, "when it began", isAlwaysWritten: true)
     Field("nanoseconds", \.length, .nanoseconds, "how long it took", isAlwaysWritten: true)
-    Field("pace", \.pace, .bounded, "the rate that was asked for", isAlwaysWritten: true)
+    Field("pace", \.pace, .bounded, "the requested rate", isAlwaysWritten: true)
     Field("completed", \.completed, .tally, "bursts completed and measured", isAlwaysWritten: true)
-    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
+    Field(
+      "latency", \.latency, .histogram, "the time from when a burst was due until it was complete", isRequired: true)
   }
 }
 
@@ -126,7 +130,8 @@ extension BurstReport.PayloadTally {
     Field("name", \.name, .bounded, "its name", isAlwaysWritten: true)
     Field("completed", \.completed, .tally, "bursts completed and measured", isAlwaysWritten: true)
     Field("bytes", \.bytes, .tally, "bytes of them", isAlwaysWritten: true)
-    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
+    Field(
+      "latency", \.latency, .histogram, "the time from when a burst was due until it was complete", isRequired: true)
   }
 }
 
@@ -160,9 +165,9 @@ extension BurstReport.Site {
     Field("serial", \.serial, .bounded, "its serial number", isRequired: true)
     Field(
       "attachments", \.attachments, .list(of: .object(Attachment.format), count: 0...attachmentLimit),
-      "each time it was connected",
+      "the accessory's connections, in order",
       isRequired: true)
-    Field("moreAttachments", \.more, .tally, "how many more there were", isRequired: true)
+    Field("moreAttachments", \.more, .tally, "number of connections that are not listed", isRequired: true)
     Field("link", \.link, .object(LinkCounters.format), "what its links did", isRequired: true)
     Field("manufacturer", \.manufacturer, .bounded, "who made it", isAlwaysWritten: true)
     Field("model", \.model, .bounded, "its model", isAlwaysWritten: true)
@@ -178,7 +183,7 @@ extension BurstReport.Site.Attachment {
   fileprivate static let format = Record(
     "attachment", "", Self(connectionID: 0, offeredProtocols: false, from: .origin)
   ) {
-    Field("connectionID", \.connectionID, .tally, "the number of the publication", isRequired: true)
+    Field("connectionID", \.connectionID, .tally, "the publication's connection ID", isRequired: true)
     Field("offeredProtocols", \.offeredProtocols, .boolean, "whether it offered protocols", isRequired: true)
     Field("fromNanoseconds", \.from, .instant, "when it appeared", isRequired: true)
     Field("toNanoseconds", \.lastSeen, .instant, "when it disappeared", isRequired: true)
@@ -201,7 +206,7 @@ extension LinkCounters {
     ("retransmissions", \.retransmissions, "Packets retransmitted because no acknowledgement arrived in time."),
     ("hastened", \.hastened, "Packets retransmitted early because the other end reported a gap."),
     ("duplicates", \.duplicates, "Packets received a second time."),
-    ("ahead", \.ahead, "Packets received ahead of a missing one."),
+    ("ahead", \.ahead, "Packets received after a missing one."),
     ("outside", \.outside, "Packets received outside the window."),
     ("spoiled", \.spoiled, "Packets received with a wrong payload checksum."),
     ("refused", \.refused, "Packets dropped because their session was full."),
@@ -209,7 +214,10 @@ extension LinkCounters {
     ("acknowledgementsSent", \.acknowledgementsSent, "Acknowledgements sent in separate packets."),
     ("windowStalls", \.windowStalls, "Number of times a packet waited for a full window."),
     ("sequenceWraps", \.sequenceWraps, "Number of times the packet number wrapped from 255 to 0."),
-    ("withholdings", \.withholdings, "Number of times acknowledgements were withheld because a session was not read."),
+    (
+      "withholdings", \.withholdings,
+      "Number of times acknowledgements were withheld because a session's bytes were not read."
+    ),
     ("giveUps", \.giveUps, "Links given up because a packet was never acknowledged."),
     ("establishments", \.establishments, "Links established: one for each attachment."),
   ]
@@ -257,7 +265,7 @@ private struct ErrorEntry: Equatable {
   static let format = Record("error", "errors of one kind", ErrorEntry()) {
     Field("kind", \.kind, .choice, "which kind", isRequired: true)
     Field("count", \.tally.count, .tally, "how many", isRequired: true)
-    Field("first", \.tally.first, .bounded, "what was said of the first", isRequired: true)
+    Field("first", \.tally.first, .bounded, "the description of the first error", isRequired: true)
   }
 }
 
@@ -283,7 +291,7 @@ private struct HistogramSection: Equatable {
 
   private static func format(_ name: String, _ summary: String, unit: String) -> Record<Self> {
     Record(name, summary, HistogramSection()) {
-      Field(derived: "unit", .text, "what values are counted in") { _ in unit }
+      Field(derived: "unit", .text, "the unit of the values") { _ in unit }
       Field("total", \.total, .tally, "how many values", isRequired: true)
       Field("min", \.minimum, .optional(.tally), "the least")
       Field("max", \.maximum, .optional(.tally), "the greatest")
@@ -322,7 +330,7 @@ extension Format<Histogram> {
     section.format.map {
       $0.histogram
     } otherwise: {
-      "the counts, their total, and the minimum and maximum do not agree"
+      "the counts, their total, the minimum and the maximum contradict each other"
     } back: {
       HistogramSection($0)
     }
@@ -340,7 +348,7 @@ private struct MapSection: Equatable {
   static let format = Record("latency map", "number of bursts by duration and time", MapSection()) {
     Field("sliceNanoseconds", \.length, .nanoseconds, "duration of a column", isAlwaysWritten: true)
     Field(
-      "cells", \.cells, .list(of: .list(of: .tally, count: 3...3)), "column, row and count of each cell",
+      "cells", \.cells, .list(of: .list(of: .tally, count: 3...3)), "the column, row and count of each cell",
       isAlwaysWritten: true)
   }
 }
@@ -349,7 +357,7 @@ extension Format<LatencyMap> {
   fileprivate static let latencyMap: Format = MapSection.format.format.map {
     LatencyMap(length: $0.length, cells: $0.cells)
   } otherwise: {
-    "the map of latencies is impossible"
+    "the latency map contradicts itself"
   } back: { map in
     MapSection(length: map.length, cells: map.cells)
   }
@@ -360,12 +368,12 @@ private struct SeriesSection: Equatable {
   var slices: [[Int]] = []
   var flow: [[Int]] = []
 
-  static let format = Record("series", "what happened in each slice of time", SeriesSection()) {
+  static let format = Record("series", "the events in each time slice", SeriesSection()) {
     Field("sliceNanoseconds", \.length, .nanoseconds, "duration of a slice", isRequired: true)
     Field(
-      "slices", \.slices, .list(of: .list(of: .tally, count: 3...3)), "bursts, bytes and errors of each",
+      "slices", \.slices, .list(of: .list(of: .tally, count: 3...3)), "bursts, bytes and errors in each slice",
       isRequired: true)
-    Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
+    Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each slice")
   }
 
   /// The series, or nil if its slices are invalid.
@@ -388,7 +396,7 @@ extension Format<ThroughputSeries> {
   fileprivate static let series: Format = SeriesSection.format.format.map {
     $0.series
   } otherwise: {
-    "the time slices are impossible"
+    "the time slices contradict each other"
   } back: { series in
     SeriesSection(
       length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] },

@@ -134,7 +134,7 @@ extension BurstReport {
     ]
     if !shards.isComplete { facts.append(("part", shards.text)) }
     if let start { facts.append(("began", start.text)) }
-    if runs > 1 { facts.append(("merged", "\(runs) runs; date, host and command are those of the first")) }
+    if runs > 1 { facts.append(("merged", "\(runs) runs; the date, host and command are from the first")) }
     if warmUp > 0 || warmUpTime > .zero {
       facts.append(("warm-up", "\(FixedText.span(warmUpTime)), \(warmUp.counted("burst")), not measured"))
     }

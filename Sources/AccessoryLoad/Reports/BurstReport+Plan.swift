@@ -91,7 +91,7 @@ extension BurstReport {
 
 extension BurstReport.Plan {
   static let format = Record("plan", "what was done", Self()) {
-    Field("size", \.size, .tally, "bytes of a burst; 0 where they differ", isRequired: true)
+    Field("size", \.size, .tally, "bytes per burst; 0 if bursts differ", isRequired: true)
     Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
     Field("script", \.isScript, .boolean, "whether the requests are sent in order", isAlwaysWritten: true)
     Field("think", \.think, .bounded, "a session's pause after each burst", isAlwaysWritten: true)
@@ -99,14 +99,14 @@ extension BurstReport.Plan {
       "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "each accessory's share of the rate",
       isAlwaysWritten: true)
     Field("sessions", \.sessions, .tally, "sessions to each accessory", isRequired: true)
-    Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
+    Field("inFlight", \.inFlight, .tally, "maximum number of bursts in flight on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
     // In earlier versions of easim, all bursts were the same, and reports had no list of bursts.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
-    Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
-    Field("count", \.count, .optional(.tally), "how many bursts were asked for")
-    Field("forNanoseconds", \.time, .optional(.nanoseconds), "how long was to be measured")
+    Field("faults", \.faults, .list(of: .bounded), "the faults on the channels", isRequired: true)
+    Field("count", \.count, .optional(.tally), "the requested number of bursts")
+    Field("forNanoseconds", \.time, .optional(.nanoseconds), "the requested duration of the measurement")
   }
 }
 
@@ -154,11 +154,13 @@ extension BurstReport {
         ? "began \(late(first)) after it" : "the first run began \(late(first)) after it, the last \(late(last))"
       if let clockError {
         let bound = FixedText.time(Double(clockError) * 1_000)
-        parts.append("synchronized clocks are off by at most \(bound) each")
+        parts.append("each synchronized clock is off by at most \(bound)")
       }
       if unsynchronized > 0 {
         parts.append(
-          "\(unsynchronized.counted("clock is", "clocks are")) not synchronized, so times may differ by any amount")
+          "\(unsynchronized.counted("clock is", "clocks are")) not synchronized, so their times may be off by any "
+            + "amount"
+        )
       }
       return parts.joined(separator: "; ")
     }

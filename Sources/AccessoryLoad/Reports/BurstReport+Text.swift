@@ -26,7 +26,7 @@ extension BurstReport {
     if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified but not measured") }
     if overdue > 0 {
       row(
-        "overdue", "\(FixedText.grouped(overdue)) bursts did not begin in time: \(faultCause ?? "the rate is too high")"
+        "overdue", "\(FixedText.grouped(overdue)) bursts did not begin on time: \(faultCause ?? "the rate is too high")"
       )
     }
     if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
@@ -63,7 +63,7 @@ extension BurstReport {
   var verified: String {
     switch plan.verification {
     case "none":
-      "delivered, that is, acknowledged by the link or accepted by native transport's endpoints (nothing was compared)"
+      "delivery only: acknowledged by the link, or accepted by native transport's endpoints"
     case "echo" where plan.pattern == "unique": "echo verified byte for byte"
     case "echo" where plan.pattern == "eademo": "EADemo's pattern came back"
     case "echo" where plan.pattern == "mixed": "echo verified"
@@ -116,7 +116,7 @@ extension BurstReport {
     text += "\(FixedText.grouped(link.packetsReceived)) received"
     for (count, what) in [
       (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "came twice"),
-      (link.ahead, "arrived ahead of a gap"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
+      (link.ahead, "arrived after a missing packet"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
       (link.skippedBytes, "bytes of no packet"), (link.giveUps, "given up"),
     ] where count > 0 {
       text += ", \(FixedText.grouped(count)) \(what)"

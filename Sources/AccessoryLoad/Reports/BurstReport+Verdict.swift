@@ -92,7 +92,7 @@ extension BurstReport {
       found.append("wrong bytes came back: \(mismatchText)")
     }
     if unaskedBytes > 0, !plan.ignoresReplies {
-      found.append("\(unaskedBytes.counted("byte")) arrived that no burst asked for")
+      found.append("\(unaskedBytes.counted("byte")) arrived without being requested by a burst")
     }
     if found.isEmpty, stops.isEmpty, otherEndings.isEmpty, isShort { found.append("it ended after \(extentText)") }
     return found
@@ -114,7 +114,7 @@ extension BurstReport {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
     else { return nil }
-    return "no byte came back: --probe sends one burst and prints which --verify suits the accessory"
+    return "no bytes came back: run --probe to find out which --verify suits the accessory"
   }
 }
 
@@ -165,10 +165,10 @@ extension BurstReport {
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {
       if !holds, found.last?.key != key { found.append((key, text())) }
     }
-    require(runs > 0, "runs", "is 0, but a report is of a run")
+    require(runs > 0, "runs", "is 0, but a report covers at least one run")
     require(
       plan.count != nil || plan.time != nil, "plan",
-      "'count' and 'forNanoseconds' are missing: one says how long the run was to be")
+      "'count' and 'forNanoseconds' are missing: one of them must give the planned extent of the run")
     require(completed == latency.total, "completed", "is \(completed), but there are \(latency.total) latencies")
     requireBursts(require)
     requireParts(require)
@@ -181,15 +181,15 @@ extension BurstReport {
     // Bursts that are lost during the warm-up count as errors, but are not included in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
     let over = completed + warmUp + lost
-    require(over <= begun, "begun", "is \(begun), fewer than completed or lost")
+    require(over <= begun, "begun", "is \(begun), which is fewer than were completed or lost")
     if isDone {
       require(
         begun == completed + warmUp + allLost, "begun",
-        "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
+        "is \(begun), but \(completed + warmUp + allLost) were completed or lost and the run is complete")
     }
     // A merged report may include a run that had a rate, even if the report's own plan has none.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
-    require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
+    require(service.total <= completed, "service", "has \(service.total) values for \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")
     let longest = Duration.nanoseconds(latency.maximum ?? 0)
     require(longest <= measured, "measuredNanoseconds", "is shorter than the longest latency")
@@ -200,22 +200,22 @@ extension BurstReport {
     let slices = series.slices
     require(
       sum(slices, \.bursts) == completed, "completed",
-      "is \(completed), but the slices of time have \(sum(slices, \.bursts))")
-    require(sum(slices, \.bytes) == bytes, "bytes", "is \(bytes), but the slices of time have \(sum(slices, \.bytes))")
+      "is \(completed), but the time slices have \(sum(slices, \.bursts))")
+    require(sum(slices, \.bytes) == bytes, "bytes", "is \(bytes), but the time slices have \(sum(slices, \.bytes))")
     require(
       sum(slices, \.errors) <= errorCount, "errors",
-      "are \(errorCount), but the slices of time have \(sum(slices, \.errors))")
+      "are \(errorCount), but the time slices have \(sum(slices, \.errors))")
     // Reports written by earlier versions of easim have no sizes and no map.
-    require([0, completed].contains(sizes.total), "sizes", "there are \(sizes.total) of \(completed) bursts")
+    require([0, completed].contains(sizes.total), "sizes", "has \(sizes.total) values for \(completed) bursts")
     let mapped = sum(map.cells) { $0[2] }
-    require([0, completed].contains(mapped), "latencyMap", "has \(mapped) of \(completed) bursts")
+    require([0, completed].contains(mapped), "latencyMap", "has \(mapped) values for \(completed) bursts")
     require(
       phases.allSatisfy { $0.completed == $0.latency.total } && sum(phases, \.completed) <= completed, "phases",
-      "have other counts than the run")
+      "have counts that differ from the run's")
     require(
       payloads.allSatisfy { $0.completed == $0.latency.total }
         && (payloads.isEmpty || sum(payloads, \.completed) == completed && sum(payloads, \.bytes) == bytes), "payloads",
-      "have other counts than the run")
+      "have counts that differ from the run's")
     let (sessions, attachments) = (sites.flatMap(\.sessions), sites.flatMap(\.attachments))
     let isPossible =
       sum(sessions, \.completed) <= completed && sum(attachments, \.completed) <= completed + warmUp

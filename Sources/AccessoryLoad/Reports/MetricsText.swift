@@ -95,7 +95,7 @@ extension BurstReport {
       "easim_burst_check_passed", "gauge", "Whether a check passed.",
       checks.map { ([("check", $0.name), ("goal", $0.goal)], $0.passed ? "1" : "0") })
     metrics.family(
-      "easim_burst_baseline_passed", "gauge", "Whether a figure is no worse than in the baseline.",
+      "easim_burst_baseline_passed", "gauge", "Whether a figure is at least as good as in the baseline.",
       (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
     metrics.histogram("easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
     if service.total > 0 {

@@ -127,7 +127,7 @@ extension BurstProbe.Finding: CustomStringConvertible {
     switch self {
     case .echo: "the burst came back byte for byte"
     case .reply(let count, let first):
-      "\(count) other bytes came back: \(Hex.spaced(first))\(count > first.count ? " …" : "")"
+      "\(count) different bytes came back: \(Hex.spaced(first))\(count > first.count ? " …" : "")"
     case .nothing:
       "the whole burst was acknowledged, but nothing came back within \(DurationText.format(BurstProbe.quiet))"
     case .failed(let text): text

@@ -79,7 +79,7 @@ public final class BurstRunner {
   /// Creates a run but does not start it. `report` is called with warnings for the user as they occur.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
-    precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
+    precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst in flight")
     self.plan = plan
     self.loop = loop
     repeatedPayload = plan.workload == nil ? plan.payload.repeatedBytes : nil
@@ -433,7 +433,7 @@ extension BurstRunner.Outcome: CustomStringConvertible {
   public var description: String {
     switch self {
     case .done: "done"
-    case .failed: "bytes came back that are not the expected reply"
+    case .failed: "the bytes that came back are not the expected reply"
     case .timedOut: "a burst exceeded its time limit"
     case .gone: "an accessory went away"
     case .notReached(let text): text

@@ -69,7 +69,7 @@ public final class BurstSite: AppHandler {
     guard hasConnected else { return "no accessory appeared" }
     if isReady { return "its sessions are open" }
     return lanes.contains(where: \.isOver)
-      ? "a session ended before all were open" : "the accessory offered no protocol to open sessions on"
+      ? "a session ended before all were open" : "the accessory offered no protocol for a session"
   }
 
   func report(now: Instant) -> BurstReport.Site {

@@ -156,7 +156,8 @@ final class LaneDriver: SessionHandler {
     case .unexpected(let count):
       let (findings, words) = machine.conclude(isAsked: false)
       let what = findings.isEmpty ? "" : ": \(findings.text(words))"
-      runner.failed(.unexpected, "\(count) bytes arrived that no burst asked for\(what)", findings, at: site, on: self)
+      runner.failed(
+        .unexpected, "\(count) bytes arrived without being requested by a burst\(what)", findings, at: site, on: self)
       giveUp()
     }
   }

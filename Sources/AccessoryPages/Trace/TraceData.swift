@@ -92,7 +92,7 @@ struct TraceData {
     if recorder.lostEvents > 0 { parts.append(recorder.lostEvents.counted("older event")) }
     guard !parts.isEmpty else { return "" }
     let sizes = recorder.limit < 1_000_000 ? "\(recorder.limit / 1_000) kB" : "\(recorder.limit / 1_000_000) MB"
-    return "Left out to keep this file below \(sizes): \(parts.joined(separator: ", and "))."
+    return "Omitted to keep this file below \(sizes): \(parts.joined(separator: ", and "))."
   }
 
   private static func line(_ packet: LoggedPacket, atMost count: Int) -> String {

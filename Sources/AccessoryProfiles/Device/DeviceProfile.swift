@@ -83,7 +83,7 @@ public struct DeviceProfile: Equatable, Sendable {
       case full
     }
 
-    static let format = Record("power", "what the device reports about power (AE01)", Self()) {
+    static let format = Record("power", "the power information that the device sends (AE01)", Self()) {
       Field(
         "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
         "maximum current that the accessory may draw, "
@@ -107,14 +107,14 @@ public struct DeviceProfile: Equatable, Sendable {
     /// The number of the parameter that contains the network's name. The passphrase's parameter has the next number.
     public var ssidParameter: UInt16 = 1
 
-    static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
+    static let format = Record("wifi", "the Wi-Fi information that the device sends (5701)", Self()) {
       Field("status", \.status, .integer(0...255), "the status of the Wi-Fi network")
       Field("ssid", \.ssid, .text, "the network's name")
       Field("passphrase", \.passphrase, .text, "the network's passphrase")
       Field(
         "ssidParameter", \.ssidParameter, .integer(1...2),
-        "the parameter number of the network's name; the passphrase has the next number. Public sources disagree about "
-          + "it"
+        "the number of the parameter that contains the network's name, on which public sources disagree; the "
+          + "passphrase has the next number"
       )
     }
   }
@@ -136,7 +136,7 @@ public struct DeviceProfile: Equatable, Sendable {
     /// A file that contains the artwork, or nil if there is none.
     public var artwork: String?
 
-    static let format = Record("now playing", "what the device is playing (5001)", Self()) {
+    static let format = Record("now playing", "the device's now-playing information (5001)", Self()) {
       Field("title", \.title, .text, "the track's title")
       Field("artist", \.artist, .text, "the track's artist")
       Field("album", \.album, .text, "the track's album")
@@ -145,7 +145,7 @@ public struct DeviceProfile: Equatable, Sendable {
       Field("app", \.app, .text, "the name of the app that is playing")
       Field(
         "artwork", \.artwork, .optional(.text),
-        "a file with the artwork, relative to this file; sent by file transfer to accessories that ask for it")
+        "the artwork file, relative to this file; sent by file transfer to accessories that request it")
     }
   }
 
@@ -171,9 +171,9 @@ extension DeviceProfile {
   /// The format of device profile files.
   public static let format = Record(
     "device",
-    "an easim device profile: what the simulated Apple device tells accessories about itself, and what it answers. "
-      + "Files are JSON5. The reader checks what a schema cannot express: ranges of durations, names of messages and "
-      + "of their parameters", DeviceProfile()
+    "an easim device profile: what the simulated Apple device sends to accessories about itself, and how it answers "
+      + "them. Files are JSON5. The reader checks what a schema cannot express: ranges of durations, names of messages "
+      + "and of their parameters", DeviceProfile()
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", formatVersion, "the version of this format")
@@ -182,7 +182,7 @@ extension DeviceProfile {
     Field("uuid", \.uuid, .text, "the device's identifier (4E0C)")
     Field("bluetooth", \.bluetooth, .mac, "the device's Bluetooth address (4E0E, 00B2)")
     Field("usb", \.usb, .text, "the device's USB identifier (4E0E)")
-    Field("zone", \.zone, .integer(-1_440...1_440), "the time zone, in minutes from UTC (4E0B)")
+    Field("zone", \.zone, .integer(-1_440...1_440), "the time zone's offset from UTC, in minutes (4E0B)")
     Field("daylight", \.daylight, .integer(-120...120), "the daylight saving offset, in minutes (4E0B)")
     Field("power", \.power, Power.format)
     Field("wifi", \.wifi, WiFi.format)
@@ -201,8 +201,8 @@ extension DeviceProfile {
     Field("order", \.order, .choice, "what the device requests from an accessory first, as for --order")
     Field(
       "powerUpdates", \.powerUpdates, .choice,
-      "how the device sends the requested power attributes; combined: in one AE01; separate: each in its own AE01, as "
-        + "Apple devices were observed to do"
+      "how the device sends the requested power attributes: combined in one AE01, or separate, each in its own AE01, "
+        + "as observed on Apple devices"
     )
     Field(
       "answers", \.answers, .boolean,

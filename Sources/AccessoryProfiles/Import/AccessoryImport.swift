@@ -85,7 +85,7 @@ struct DumpReader {
     case .inside(let draft): readField(line, draft)
     case .inProtocols(let draft):
       if DumpLine.isClosing(line.text) || DumpLine.field(in: line.text) != nil {
-        problem(.warning, line.number, "the list of protocols before this line has no ')'")
+        problem(.warning, line.number, "the list of protocols before this line is not closed by ')'")
         readField(line, draft)
       } else {
         readProtocols(line, draft)
@@ -96,7 +96,7 @@ struct DumpReader {
   mutating func finish() {
     cutShort()
     if accessories.isEmpty, problems.errorCount == 0 {
-      problem(.error, 1, "there is no accessory in this text: a description begins with '<EAAccessory: 0x…> {'")
+      problem(.error, 1, "this text contains no accessory: a description begins with '<EAAccessory: 0x…> {'")
     }
   }
 
@@ -257,7 +257,7 @@ struct DumpProfile {
       if let fault = Profile.SessionProtocol.fault(inName: name) {
         problems.append((.error, line, "\(fault); it is omitted"))
       } else if entries.contains(where: { $0.name == name }) {
-        problems.append((.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; it is used once"))
+        problems.append((.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; the second is ignored"))
       } else if entries.count == 256 {
         problems.append((.error, line, "an accessory has at most 256 protocols; the others are omitted"))
         break

@@ -178,7 +178,7 @@ public struct ProfileLibrary: Sendable {
       ])
     }
     guard links.count < Self.longestChain else {
-      let message = "more than \(Self.longestChain) profiles extend each other"
+      let message = "the chain of 'extends' has more than \(Self.longestChain) profiles"
       throw SourceProblems([SourceProblem(at: base.position, path: "extends", message)])
     }
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))

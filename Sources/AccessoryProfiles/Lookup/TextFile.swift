@@ -38,7 +38,7 @@ package enum TextFile {
       }
       bytes += chunk[..<count]
     }
-    throw TextFileError(path, "it has more than the maximum of \(limit) bytes")
+    throw TextFileError(path, "it is larger than the limit of \(limit) bytes")
   }
 
   private static func check(_ status: stat, _ path: String, _ onlyRegular: Bool) throws(TextFileError) {
@@ -70,7 +70,7 @@ package enum TextFile {
         if count > 0 { return }
         if count < 0, errno != EINTR { throw TextFileError(path, errno) }
       } else {
-        throw TextFileError(path, "it did not end within \(DurationText.format(patience))")
+        throw TextFileError(path, "reading it took longer than \(DurationText.format(patience))")
       }
     }
   }

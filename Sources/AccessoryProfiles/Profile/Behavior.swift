@@ -52,7 +52,7 @@ public enum Behavior: Equatable, Sendable {
     }
     switch OptionText(text).name {
     case Script.format.name:
-      throw OptionError("a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }")
+      throw OptionError("a script needs rules: write it in a profile, as { type: 'script', rules: [ … ] }")
     case Program.format.name: throw OptionError("the command is missing: write 'exec:COMMAND'")
     default: return nil
     }
@@ -104,7 +104,7 @@ public enum Behavior: Equatable, Sendable {
       if object.value("pattern") != nil, object.value("text") != nil {
         object.error("pattern", "a source repeats text or generates a pattern: omit 'text' or 'pattern'")
       }
-      if case .text("") = source.pattern { object.error("text", "an empty text cannot be sent repeatedly") }
+      if case .text("") = source.pattern { object.error("text", "empty text cannot be sent repeatedly") }
     }
 
     private enum Made: String, CaseIterable {

@@ -79,9 +79,9 @@ extension Profile {
   /// The format of the file, which defines every key with its default and its meaning.
   public static let format = Record(
     "profile",
-    "an easim profile: what an accessory is and what it does. Files are JSON5. The reader checks what a schema cannot "
-      + "express: ids and protocols that occur twice, ranges of durations, parameters in the text forms, references "
-      + "between sections", Profile(name: "", identity: Identity.format.base)
+    "an easim profile: describes an accessory and its behavior. Files are JSON5. The reader checks what a schema "
+      + "cannot express: ids and protocols that occur twice, ranges of durations, parameters in the text forms, "
+      + "references between sections", Profile(name: "", identity: Identity.format.base)
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", formatVersion, "the version of this format")
@@ -113,7 +113,7 @@ extension Profile {
     Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "the control messages that the accessory sends automatically: as answers, on connecting, or repeatedly")
+      "the control messages that the accessory sends automatically, as answers, on connecting or repeatedly")
     Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "the accessory's quirks, each kind at most once")
   }.checked { profile, object in
     guard case .object? = object.value("accessory")?.content else { return }

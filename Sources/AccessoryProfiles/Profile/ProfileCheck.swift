@@ -81,14 +81,14 @@ struct ProfileCheck {
     let choice =
       usb.isEmpty
       ? "declare one of kind usbHost"
-      : "the declared ones on USB are " + usb.map { String($0.id) }.joined(separator: ", ")
+      : "the declared USB transports are " + usb.map { String($0.id) }.joined(separator: ", ")
     guard let transport = profile.transports.first(where: { $0.id == component }) else {
       return error(key, "there is no transport with the id \(component): \(choice)", reliesOn: ["transports"])
     }
     if !usb.contains(transport) {
       error(
         key,
-        "the transport \(component) is \(transport.kindName), and native transport needs endpoints on USB: \(choice)",
+        "the transport \(component) is \(transport.kindName), but native transport needs endpoints on USB: \(choice)",
         reliesOn: ["transports"])
     }
     let natives = profile.protocols.filter { $0.nativeTransportComponent != nil }
@@ -148,7 +148,7 @@ struct ProfileCheck {
     }
     let ids = link.sessionIDs
     if Set(ids).count < ids.count {
-      error("link.sessions", "two sessions have the same id: \(ids.map(String.init).joined(separator: ", "))")
+      error("link.sessions", "two or more sessions have the same id: \(ids.map(String.init).joined(separator: ", "))")
     }
   }
 }

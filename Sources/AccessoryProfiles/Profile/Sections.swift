@@ -45,7 +45,7 @@ extension Profile {
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
-    static let format = Record("authentication", "how the accessory proves that it is licensed", Authentication()) {
+    static let format = Record("authentication", "how the accessory authenticates itself", Authentication()) {
       Field(
         "generation", \.generation, .choice,
         "the coprocessor generation: 3.0 uses P-256 (current); 2.0B and 2.0C use RSA-1024 with SHA-1 (older)")

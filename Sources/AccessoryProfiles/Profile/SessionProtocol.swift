@@ -32,13 +32,13 @@ extension Profile {
       Field("id", \.id, .integer(0...255), "the protocol's number on the wire; default: the position in the list")
       Field(
         "matchAction", \.matchAction, MatchAction.format,
-        "what the Apple device does if no app for this protocol is installed")
+        "what the Apple device does if no installed app uses this protocol")
       Field(
         "behavior", \.behavior, .optional(.oneOf(Behavior.format)),
         "what the accessory does with this protocol's bytes; default: the profile's behavior")
       Field(
         "nativeTransportComponent", \.nativeTransportComponent, .optional(.integer(0...65_535)),
-        "the id of a USB transport; this protocol's sessions use the transport's own endpoints and not the iAP2 link")
+        "the id of a USB transport: this protocol's sessions use their own USB endpoints instead of the iAP2 link")
     }
 
     private static let nameFormat = Format<String>.parsed(

@@ -66,7 +66,7 @@ extension Profile {
       "transport", "a transport component that the accessory declares", Transport(.usbHost, id: 0, name: "")
     ) {
       Field(
-        "kind", \.word, .choice, "the kind of transport; the USB modes are named from the Apple device's side",
+        "kind", \.word, .choice, "the kind of transport; the names of the USB modes refer to the Apple device",
         isRequired: true)
       Field("id", \.id, .integer(0...65_535), "the component's number; default: the position in the list")
       Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.word.rawValue })
@@ -157,26 +157,28 @@ extension Profile {
         "how long to wait before retransmitting an unacknowledged packet")
       Field(
         "cumulativeAcknowledgementTimeout", \.cumulativeAcknowledgementTimeout,
-        .duration(.milliseconds(10) ... .milliseconds(32_767)), "maximum time until a packet is acknowledged")
+        .duration(.milliseconds(10) ... .milliseconds(32_767)),
+        "how long the accessory may wait before it acknowledges a packet")
       Field(
         "maximumRetransmissions", \.maximumRetransmissions, .integer(1...30),
         "number of retransmissions before the link is considered lost")
       Field(
         "maximumCumulativeAcknowledgements", \.maximumCumulativeAcknowledgements, .integer(0...127),
-        "maximum number of packets that one acknowledgement confirms; at most maximumOutstandingPackets",
+        "maximum number of packets that one acknowledgement covers; at most maximumOutstandingPackets",
         standard: Standard("8, or maximumOutstandingPackets if that is less") { link in
           min(Link().maximumCumulativeAcknowledgements, link.maximumOutstandingPackets)
         })
       Field(
         "zeroAcknowledgement", \.zeroAcknowledgement, .boolean,
-        "whether the link works without acknowledgements; counts and timeouts are then zero on the wire")
-      Field(group: "sessions", "the numbers of the link's sessions; each number must be different") {
+        "whether the link works without acknowledgements, with counts and timeouts of zero on the wire")
+      Field(group: "sessions", "the numbers of the link's sessions, which must differ") {
         Field("control", \.controlSession, .integer(1...255), "the session that carries control messages")
         Field(
           "controlVersion", \.controlSessionVersion, .integer(1...2),
           "the version of the control session; no public source describes version 2")
         Field(
-          "externalAccessory", \.externalAccessorySession, .integer(1...255), "the session that carries the apps' bytes"
+          "externalAccessory", \.externalAccessorySession, .integer(1...255),
+          "the session that carries the bytes of apps"
         )
         Field(
           "fileTransfer", \.fileTransferSession, .optional(.integer(1...255)),

@@ -40,7 +40,7 @@ public enum PropertyList: Equatable, Sendable {
   /// - Parameter path: the path of the file that the bytes come from, for messages.
   public init(_ bytes: [UInt8], path: String) throws(SourceProblem) {
     guard bytes.count <= Self.longest else {
-      throw SourceProblem(at: nil, "\(path) has more than \(Self.longest) bytes, the most it may have")
+      throw SourceProblem(at: nil, "\(path) is larger than the limit of \(Self.longest) bytes")
     }
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes[3...]) : bytes
     if bytes.starts(with: Array("bplist".utf8)) {

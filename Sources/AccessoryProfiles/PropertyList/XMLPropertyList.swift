@@ -9,7 +9,7 @@ struct XMLPropertyList {
 
   static func read(_ bytes: [UInt8], path: String) throws(SourceProblem) -> PropertyList {
     guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
-      throw SourceProblem(at: nil, "\(path) is neither a binary property list nor XML in UTF-8")
+      throw SourceProblem(at: nil, "\(path) is neither a binary property list nor UTF-8 XML")
     }
     guard text.first(where: { !$0.isWhitespace }) == "<" else {
       throw SourceProblem(at: nil, "\(path) is not a property list: expected XML that begins with <?xml or <plist>")
@@ -133,7 +133,7 @@ struct XMLPropertyList {
     let number = word.hasPrefix("#x") ? UInt32(word.dropFirst(2), radix: 16) : UInt32(word.dropFirst())
     guard index <= bytes.count, bytes[index - 1] == UInt8(ascii: ";"),
       let scalar = Self.named[word] ?? (word.hasPrefix("#") ? number.flatMap(Unicode.Scalar.init) : nil), scalar != "\0"
-    else { throw invalid(start, "'&' begins a reference such as &amp; and this is none") }
+    else { throw invalid(start, "'&' must begin a reference such as &amp;") }
     return scalar
   }
 
@@ -165,7 +165,7 @@ struct XMLPropertyList {
       let isClosing = text.hasPrefix("</")
       let name = String(text.dropFirst(isClosing ? 2 : 1).prefix { !$0.isWhitespace && $0 != "/" && $0 != ">" })
       if name != "plist", text.contains("\"") || text.contains("'") {
-        throw problem(start, "attributes of <\(Excerpt.of(name))> are not read")
+        throw problem(start, "attributes of <\(Excerpt.of(name))> are not supported")
       }
       return Tag(start: start, name: name, isClosing: isClosing, isEmpty: text.hasSuffix("/>"))
     }

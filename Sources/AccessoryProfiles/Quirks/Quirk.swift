@@ -99,7 +99,7 @@ public struct OddAuthentication: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("authentication", "fails authentication, or authenticates slowly", OddAuthentication()) {
+  static let format = Record("authentication", "fails to authenticate, or authenticates slowly", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
       "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, sends a wrong "
@@ -108,7 +108,7 @@ public struct OddAuthentication: Equatable, Sendable {
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)),
-      "how long the certificate, and then the signature, is delayed")
+      "by how much the accessory delays its certificate and then its signature")
   }.example("authentication,slow,delay=3s")
 }
 
@@ -134,7 +134,7 @@ public struct OddIdentification: Equatable, Sendable {
 
   static let format = Record("identification", "identifies itself late, or not at all", OddIdentification()) {
     Field("answer", \.answer, .choice, "whether the accessory identifies itself late, or not at all")
-    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how long a slow answer is delayed")
+    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "by how much the accessory delays a slow answer")
   }.example("identification,never")
 }
 
@@ -168,8 +168,8 @@ public struct OddSession: Equatable, Sendable {
   static let format = Record("session", "refuses, ignores or breaks sessions", OddSession()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: the accessory refuses the session with a status; ignore: it does not answer the request to start one; "
-        + "silent: it reads but never sends; close: it closes the session later; detach: it unplugs itself later"
+      "refuse: the accessory refuses the session with a status; ignore: it ignores the request to open one; silent: it "
+        + "reads but never sends; close: it closes the session later; detach: it unplugs itself later"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)),

@@ -26,15 +26,15 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   static let format = Record(
     "busy-after-cancel",
-    "waits for the user's touch before it replies; if the session ends first, it ignores requests for a while and "
-      + "then sends the old reply", BusyAfterCancel()
+    "waits for the user's touch before it replies; if the session ends first, ignores requests for a while and then "
+      + "sends the old reply", BusyAfterCancel()
   ) {
     Field("touch", \.touch, .ofSessions, "time from a request until the user's touch")
     Field("busy", \.busy, .ofSessions, "how long after the cancelled request the accessory ignores requests")
     Field(
       "reply", \.reply, .choice,
-      "late: the accessory then sends the reply to the cancelled request, in the open session or the next one; none: "
-        + "it never sends that reply"
+      "late: the accessory then sends the reply to the cancelled request, in the current or next session; none: it "
+        + "never sends the reply"
     )
   }.example("busy-after-cancel,touch=5s")
 }
@@ -55,7 +55,7 @@ public struct SmallBuffer: Equatable, Sendable {
     "drops-beyond", "reads slowly into a small buffer, and silently drops bytes that do not fit", SmallBuffer()
   ) {
     Field("bytes", \.bytes, .integer(1...1_048_576), "the size of the buffer")
-    Field("rate", \.rate, .integer(1...1_000_000_000), "how many bytes per second the accessory processes")
+    Field("rate", \.rate, .integer(1...1_000_000_000), "the rate at which the accessory reads, in bytes per second")
   }.example("drops-beyond,bytes=64")
 }
 
@@ -90,8 +90,7 @@ public struct ReplyChunking: Equatable, Sendable {
   ) {
     Field(
       "pieces", \.pieces, .choice,
-      "bytes: one byte at a time; glued: everything produced within `gap` is sent at once; split: pieces of random "
-        + "length"
+      "bytes: one byte at a time; glued: everything produced within `gap` at once; split: pieces of random length"
     )
     Field(
       "gap", \.gap, .duration(.zero ... .seconds(60)),
@@ -127,8 +126,9 @@ public struct FirstSettingsOnly: Equatable, Sendable {
     FirstSettingsOnly()
   ) {
     Field("prefix", \.prefix, .text, "prefix of settings commands; if empty, every command is a settings command")
-    Field("end", \.end, .choice, "what ends a command: a pause, a line feed or a carriage return")
-    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "how long a pause must be to end a command")
+    Field("end", \.end, .choice, "the end of a command: a pause, a line feed or a carriage return")
+    Field(
+      "pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "minimum length of a pause that ends a command")
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
@@ -158,9 +158,11 @@ public struct FailingTransactions: Equatable, Sendable {
     FailingTransactions()
   ) {
     Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions that succeed")
-    Field("answer", \.answer, .choice, "how later transactions fail; silence: no reply; close: the session ends")
+    Field("answer", \.answer, .choice, "how later transactions fail: silence (no reply) or close (the session ends)")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
-      "a request begins a new transaction if it follows a pause of at least this length or arrives in another session")
+      "a request begins a new transaction if it follows a pause of at least this length, or arrives in a different "
+        + "session"
+    )
   }.example("fails-after-first-transaction,close")
 }

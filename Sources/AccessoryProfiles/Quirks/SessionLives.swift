@@ -49,7 +49,7 @@ public struct EndedSessions: Equatable, Sendable {
     Field("episode", \.episode, .ofSessions, "duration of an episode; 0ms means forever")
     Field(
       "calm", \.calm, .ofSessions,
-      "time between episodes, when sessions work normally; 0ms means that there is only one episode")
+      "time between episodes, in which sessions work normally; 0ms means that there is only one episode")
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("ends-sessions,min=130ms,max=300ms,episode=30s").checked { quirk, object in
     guard quirk.longest < quirk.shortest else { return }
@@ -77,12 +77,12 @@ public struct WedgedByOpens: Equatable, Sendable {
   static let format = Record(
     "wedges-after",
     "stops answering in all sessions, open and new, once too many have been opened in a short time; a power cycle "
-      + "resets it",
+      + "resets the accessory",
     WedgedByOpens()
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "how many opens within that window wedge the accessory; from then on, no session gets an answer")
+      "number of opens within the window that wedges the accessory; from then on, no session gets an answer")
     Field("within", \.within, .ofSessions, "the time window in which opens are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
@@ -153,7 +153,7 @@ public struct PhantomSession: Equatable, Sendable {
   ) {
     Field(
       "within", \.within, .ofSessions,
-      "a session counts as cut off mid-transfer if its last byte arrived less than this long before the session ended")
+      "a session counts as cut off mid-transfer if its last byte arrived less than this time before the session ended")
     Field("ends", \.ends, .ofSessions, "maximum time until the accessory ends a new session; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)

@@ -37,7 +37,7 @@ public struct MessageParameters {
       } else {
         for element in try elements([member], known) {
           guard case .bytes(let bytes) = element.value else {
-            throw OptionError("'\(member.name)': a condition needs a value")
+            throw OptionError("'\(member.name)': the condition needs a value")
           }
           conditions.append(.init(id, .bytes(bytes)))
         }
@@ -75,7 +75,7 @@ public struct MessageParameters {
       return (entry.id, entry)
     }
     let names = known.map(\.name).filter { !$0.isEmpty }
-    let hint = names.isEmpty ? ": none of them has a name, so write its number" : Suggestion.hint(for: key, in: names)
+    let hint = names.isEmpty ? ": none of them has a name, so write a number" : Suggestion.hint(for: key, in: names)
     throw OptionError("\(message) has no parameter '\(Excerpt.of(key))'\(hint)")
   }
 
@@ -196,6 +196,6 @@ extension MessageID {
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near
-    return "no message is called '\(Excerpt.of(name))'\(advice)"
+    return "there is no message '\(Excerpt.of(name))'\(advice)"
   }
 }

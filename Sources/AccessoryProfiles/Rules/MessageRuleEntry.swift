@@ -32,34 +32,34 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   /// The format of message rules in files.
   public static let format = Record(
-    "message rule", "a control message that is sent automatically: as an answer, on connecting, or repeatedly",
+    "message rule", "a control message that is sent automatically, as an answer, on connecting or repeatedly",
     Self(send: .unread)
   ) {
     Field("on", \.on, .optional(MessageName.format), "the message to answer; default: send on connecting")
     Field(
       "with", \.with, MessageValue.parameters,
-      "parameters that the message to answer must contain, by name or number; true for any value")
+      "parameters that the message to answer must contain, by name or number; true means any value")
     Field(
-      "after", \.after, .duration(.zero...longest), "how long to wait after the message to answer, or after connecting")
+      "after", \.after, .duration(.zero...longest),
+      "how long to wait after receiving the message to answer, or after connecting")
     Field(
       "every", \.every, .optional(.duration(.milliseconds(10)...longest)),
-      "the interval at which the message is sent again; default: sent once")
+      "the interval at which to repeat the message; default: no repetition")
     Field("until", \.until, .optional(MessageName.format), "the message from the other end that stops the repetition")
     Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
     Field(
       "parameters", \.parameters, MessageValue.parameters,
       "the message's parameters, by name or number: text, a number, true for a parameter without a value, hex for "
-        + "bytes and "
-        + "unnamed parameters, an object for a group; '=name' copies one from the message being answered, '=time' is "
-        + "the time")
+        + "bytes and unnamed parameters, or an object for a group; '=name' copies a parameter from the message being "
+        + "answered, and '=time' inserts the time")
     Field(
       "select", \.selects, .boolean,
-      "whether to send only the parameters that the other message requests by including empty parameters with the same "
-        + "numbers, as subscriptions do"
+      "whether to send only the requested parameters; as in a subscription, a message requests parameters by including "
+        + "empty ones with the same numbers"
     )
     Field(
       "undeclared", \.ignoresDeclaration, .boolean,
-      "in a device's rules: whether to send the message even to accessories that do not declare that they receive it")
+      "in a device's rules: whether to send the message even to accessories that do not declare it")
   }.checked { entry, object in
     entry.check(object)
     if object.value("on") == nil {

@@ -57,13 +57,12 @@ public struct Script: Equatable, Sendable {
       "the answers to a frame with a wrong checksum; default: none")
     Field(
       "states", \.states, .list(of: .stateName, count: 0...64),
-      "the accessory's states, starting with the initial one; declared in one script, they apply to all of the "
-        + "accessory's scripts"
+      "the accessory's states, starting with the initial one; all of the accessory's scripts share these states"
     )
-    Field("timers", \.timers, .list(of: .object(Timer.format)), "what to send without a request")
+    Field("timers", \.timers, .list(of: .object(Timer.format)), "messages to send without a request")
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-      "how fast the accessory reads; default: as fast as bytes arrive")
+      "the rate at which the accessory reads; default: as fast as bytes arrive")
   }
 }
 
@@ -176,9 +175,8 @@ extension Script {
       Field("order", \.order, .choice, "byte order of the length field: big-endian or little-endian")
       Field(
         "counts", \.counts, .choice,
-        "what the length field counts: rest (everything after the length), payload (the rest without the checksum) or "
-          + "frame "
-          + "(the whole frame)"
+        "what the length field counts: rest (everything after the length field), payload (the same, without the "
+          + "checksum) or frame (the whole frame)"
       )
       Field(
         "checksum", \.checksum, .optional(.checksum),
@@ -193,7 +191,7 @@ extension Script {
         "longest", \.longest, .integer(1...65_536), "maximum frame length in bytes; longer frames are dropped")
     }.checked { frame, object in
       if frame.lengthAt < frame.header.count {
-        object.error("lengthAt", "the length would be within the header of \(frame.header.count.counted("byte"))")
+        object.error("lengthAt", "the length field would be inside the header of \(frame.header.count.counted("byte"))")
       }
       if frame.shortest > frame.longest {
         object.error("longest", "a frame without a payload has \(frame.shortest.counted("byte")) already")

@@ -70,7 +70,7 @@ extension ProfileCheck {
       for (rule, path) in rules(of: placed) where rule.prefix != nil || rule.regex != nil {
         error(
           "\(path).\(rule.prefix == nil ? "regex" : "prefix")",
-          "with the framing 'any', only a whole 'request' can be recognized: give a delimiter, a fixed length or a "
+          "with the framing 'any', only a whole 'request' can be recognized: use a delimiter, a fixed length or a "
             + "frame",
           reliesOn: ["\(placed.path).framing"])
       }
@@ -86,7 +86,7 @@ extension ProfileCheck {
     guard script.rules.isEmpty, script.otherwise == nil, script.timers.isEmpty else { return }
     let targets = scripts.flatMap { $0.script.answerLists.flatMap(\.answers) }.compactMap(\.protocolName)
     if placed.protocols.contains(where: targets.contains) { return }
-    warning("\(placed.path).rules", "without rules or 'otherwise', nothing is ever answered")
+    warning("\(placed.path).rules", "without rules or 'otherwise', the script never answers")
   }
 
   // MARK: States
@@ -188,7 +188,8 @@ extension ProfileCheck {
         } else if script == nil {
           error(
             "\(path).to",
-            "the behavior of '\(name)' is not a script, so nothing can be sent there: give it { type: 'script', rules: [] }",
+            "the behavior of '\(name)' is not a script, so no answer can be sent there: use { type: 'script', rules: "
+              + "[] }",
             reliesOn: ["accessory.protocols", "behavior"])
         }
       }
@@ -223,12 +224,12 @@ extension ProfileCheck {
       if fixed.count > length { return "its prefix has \(fixed.count) bytes, but every request has \(length)" }
     case .delimiter(let delimiter) where fixed.contains(delimiter):
       return "its \(rule.request == nil ? "prefix" : "request") contains the delimiter, which is not part of a request"
-    case .frame(let frame) where fixed.count > frame.longest - frame.lengthWidth: return "no frame is that long"
+    case .frame(let frame) where fixed.count > frame.longest - frame.lengthWidth: return "frames cannot be that long"
     case .any:
       guard let request = rule.request else { return nil }
       if request.isEmpty { return "its request is empty" }
       if earlier.contains(where: { $0.request.map { request != $0 && request.starts(with: $0) } ?? false }) {
-        return "an earlier rule is complete sooner"
+        return "an earlier rule matches sooner"
       }
     case .delimiter, .frame: break
     }
@@ -255,7 +256,7 @@ extension ProfileCheck {
     for (rule, path) in rules(of: placed) {
       for (key, bytes) in [("request", rule.request), ("prefix", rule.prefix)] {
         guard let bytes, let found = Self.wildcard(in: bytes) else { continue }
-        warning("\(path).\(key)", "'\(found)' is literal text here: a wildcard is written with 'regex' or 'prefix'")
+        warning("\(path).\(key)", "'\(found)' is literal text here: use 'regex' or 'prefix' for a wildcard")
       }
       checkInserted(rule.response, "\(path).response")
     }
@@ -266,7 +267,7 @@ extension ProfileCheck {
     guard let start = bytes.firstIndex(of: Array("${".utf8)) else { return }
     guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "}")) else { return }
     let found = Excerpt.of(String(decoding: bytes[start...end], as: UTF8.self))
-    warning(path, "'\(found)' is literal text here: values are inserted into 'answers'")
+    warning(path, "'\(found)' is literal text here: values are inserted only into 'answers'")
   }
 
   /// Returns text that looks like a wildcard, or nil if there is none. Strings that real protocols use, such as

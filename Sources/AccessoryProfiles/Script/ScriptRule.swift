@@ -79,15 +79,15 @@ extension Script {
       for key in given.dropFirst() {
         object.error(
           key,
-          "a rule has only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
+          "a rule can have only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
             + "already")
       }
       if object.value("answers") != nil {
         if object.value("response") != nil {
-          object.error("response", "a rule has either 'response' or 'answers': make this one the first answer")
+          object.error("response", "a rule can have only one of 'response' and 'answers': make this the first answer")
         }
         if object.value("delay") != nil {
-          object.error("delay", "'delay' belongs to a 'response'; an answer has 'after'")
+          object.error("delay", "'delay' is for a 'response': use 'after' in an answer")
         }
       }
     }
@@ -116,11 +116,11 @@ extension Script {
       Field("in", \.states, .stateNames, "the state or states in which the timer runs; default: all")
       Field(
         "after", \.after, .optional(.duration(.zero ... .seconds(86_400))),
-        "when the timer first fires, counted from the start of the session or state; default: `every`"
+        "time from the start of the session or state until the timer first fires; default: `every`"
       )
       Field(
         "every", \.every, .optional(.duration(.milliseconds(1) ... .seconds(86_400))),
-        "the interval at which the timer fires again; default: it fires once")
+        "the interval at which the timer fires again; default: no repetition")
       Field("answers", \.answers, .answers, "the answers to send and actions to take")
       Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
@@ -210,7 +210,7 @@ extension Script {
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
     static let format = Record(
-      "answer", "an answer, or just its text; if several keys are given, they take effect in this order", Answer()
+      "answer", "an answer, or just its text; if an answer has several keys, they take effect in this order", Answer()
     ) {
       Field("after", \.after, .duration(.zero ... .seconds(3600)), "how long to wait after the previous answer")
       Field(

@@ -159,7 +159,9 @@ extension ScriptTemplate {
       if letter != "%" { continue }
       guard let code = letters.next(), "YymdHMSLs%".unicodeScalars.contains(code) else {
         throw ScriptTemplateError(
-          "'${time:\(Excerpt.of(format))}': the letters are %Y %y %m %d %H %M %S, %L (milliseconds) and %s (Unix time)")
+          "'${time:\(Excerpt.of(format))}': the format letters are %Y %y %m %d %H %M %S, %L (milliseconds) and %s "
+            + "(Unix time)"
+        )
       }
     }
     return .time(format)
@@ -198,7 +200,7 @@ extension ScriptTemplate {
 
   private static func fixedForm(_ text: String, _ shown: String) throws(ScriptTemplateError) -> NumberForm {
     let form = try anyForm(text, shown)
-    if form.width == nil { throw ScriptTemplateError("\(shown): write how many digits it has, such as 04 or 02X") }
+    if form.width == nil { throw ScriptTemplateError("\(shown): specify the number of digits, such as 04 or 02X") }
     return form
   }
 

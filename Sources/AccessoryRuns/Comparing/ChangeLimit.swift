@@ -23,7 +23,7 @@ public struct ChangeLimit: Equatable, Sendable {
     let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
     let shown = Excerpt.of(text)
     guard let place = plain.firstIndex(where: { "<>".contains($0) }) else {
-      throw OptionError("'\(shown)' has no '>' or '<': write \(Self.examples)")
+      throw OptionError("'\(shown)' contains no '>' or '<': write \(Self.examples)")
     }
     let (name, value) = (String(plain[..<place]), plain[plain.index(after: place)...])
     let digits = value.dropFirst().dropLast()

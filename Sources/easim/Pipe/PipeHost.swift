@@ -70,8 +70,8 @@ final class PipeHost: AppHandler, PipeRole {
     let reason =
       switch (sawAccessory, hadSession) {
       case (false, _): "no accessory connected"
-      case (true, true): "the accessory did not come back with a protocol to open a session on"
-      case (true, false): "the accessory offered no protocol to open a session on"
+      case (true, true): "the accessory did not come back with a protocol for a session"
+      case (true, false): "the accessory offered no protocol for a session"
       }
     if isListening {
       tell("a connection ended: \(reason) within \(DurationText.format(options.shared.timeout))")

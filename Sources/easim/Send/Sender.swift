@@ -102,7 +102,7 @@ final class Sender: AppHandler {
       let text = "\(sent) of \(exchanges[index].request.count) bytes were sent and \(reply.count) were received"
       return exchanges.count == 1 ? text : "request \(index + 1) of \(exchanges.count): \(text)"
     }
-    return "the accessory offered no protocol to open a session on"
+    return "the accessory offered no protocol for a session"
   }
 
   /// Whether the accessory has acknowledged everything but has not sent an expected reply.

@@ -184,7 +184,8 @@ import Testing
     let plan = try Self.plan("{ count: 3, script: [{ send: 'STATUS?\\n', expect: 'prefix:OK', read: 2 }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
     #expect(
-      report.errors[.unexpected]?.first == "this machine: 4 bytes arrived that no burst asked for", "\(report.errors)")
+      report.errors[.unexpected]?.first == "this machine: 4 bytes arrived without being requested by a burst",
+      "\(report.errors)")
   }
 
   // MARK: Think times

@@ -61,7 +61,7 @@ import Testing
   @Test func whatDoesNotFitIsSaid() throws {
     let (page, data) = try demonstration(limit: 10_000)
     let left = try #require(data["left"]?.word)
-    #expect(left.hasPrefix("Left out to keep this file below "))
+    #expect(left.hasPrefix("Omitted to keep this file below "))
     #expect(list(data, "packets").count > 5)
     #expect(page.contains("left"))
   }

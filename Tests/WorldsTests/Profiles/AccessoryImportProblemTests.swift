@@ -31,7 +31,7 @@ import Testing
     ),
     (
       "\"com.lawaken.iap2\"", "\"a.b\",\n    \"a.b\"",
-      "log:18:1: warning: the protocol 'a.b' is listed twice; it is used once"
+      "log:18:1: warning: the protocol 'a.b' is listed twice; the second is ignored"
     ),
     (
       "  dockType:  \n", "  dockType:  \n  colour: blue \n",
@@ -45,7 +45,7 @@ import Testing
       "protocols: (\n    \"com.lawaken.iap2\"\n)", "protocols: none",
       "log:16:1: expected '(' after 'protocols:', followed by one name per line"
     ),
-    ("\n) \n", "\n", "log:18:1: warning: the list of protocols before this line has no ')'"),
+    ("\n) \n", "\n", "log:18:1: warning: the list of protocols before this line is not closed by ')'"),
     ("\n}", "\n", "log:1:1: warning: the accessory that begins here has no closing '}': the text may be truncated"),
     (
       "serialNumber: 0400", "serialNumber: {index}0400",
@@ -53,7 +53,7 @@ import Testing
     ),
     (
       "<EAAccessory: 0x", "<EAThing: 0x",
-      "log:1:1: there is no accessory in this text: a description begins with '<EAAccessory: 0x…> {'"
+      "log:1:1: this text contains no accessory: a description begins with '<EAAccessory: 0x…> {'"
     ),
   ]
 
@@ -84,7 +84,7 @@ import Testing
   @Test func anEmptyTextHoldsNoAccessory() {
     #expect(
       read("").problems.map(\.description) == [
-        "log:1:1: there is no accessory in this text: a description begins with '<EAAccessory: 0x…> {'"
+        "log:1:1: this text contains no accessory: a description begins with '<EAAccessory: 0x…> {'"
       ])
   }
 

@@ -107,8 +107,8 @@ import Testing
     ),
     (
       "[{ name: 'a.b', nativeTransportComponent: 7 }]",
-      "f:5:43: accessory.protocols[0].nativeTransportComponent: there is no transport with the id 7: the declared ones "
-        + "on USB are 0"
+      "f:5:43: accessory.protocols[0].nativeTransportComponent: there is no transport with the id 7: the declared USB "
+        + "transports are  0"
     ),
   ])
   func ofTheProtocols(protocols: String, complaint: String) {
@@ -122,7 +122,7 @@ import Testing
     ),
     (
       "transports: [{ kind: 'bluetooth', mac: '02:00:5E:10:00:01' }, { kind: 'usbHost', id: 3 }]",
-      "the transport 0 is bluetooth, and native transport needs endpoints on USB: the declared ones on USB are 3"
+      "the transport 0 is bluetooth, and native transport needs endpoints on USB: the declared USB transports are 3"
     ),
   ])
   func nativeTransportIsForUSBAlone(transports: String, complaint: String) {
@@ -240,13 +240,13 @@ import Testing
     ("'exec,command=cat'", "f:9:11: behavior: the command is missing: write 'exec:COMMAND'"),
     (
       "'script'",
-      "f:9:11: behavior: a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }"
+      "f:9:11: behavior: a script needs rules: write it in a profile, as { type: 'script', rules: [ … ] }"
     ),
     ("{ type: 'script' }", "f:9:11: behavior: the key 'rules' is missing"),
     ("'sink,chek'", "f:9:11: behavior: unknown word 'chek' for the behavior 'sink', did you mean 'check'?"),
     ("'source,rate=0'", "f:9:11: behavior.rate: expected a whole number from 1 to 1000000000, found number 0"),
     ("{ type: 'echo', check: true }", "f:9:27: 'echo' has no 'check': it belongs to 'sink'"),
-    ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent repeatedly"),
+    ("{ type: 'source', text: '' }", "f:9:35: behavior.text: empty text cannot be sent repeatedly"),
     (
       "{ type: 'source', text: 'a', pattern: 'random' }",
       "f:9:49: behavior.pattern: a source repeats text or generates a pattern: omit 'text' or 'pattern'"

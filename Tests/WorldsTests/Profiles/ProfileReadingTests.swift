@@ -172,7 +172,7 @@ import Testing
     ),
     (
       document("behavior: { type: 'script', rules: [] }"),
-      "f:9:36: warning: behavior.rules: without rules or 'otherwise', nothing is ever answered"
+      "f:9:36: warning: behavior.rules: without rules or 'otherwise', the script never answers"
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'a' }] }"),
@@ -180,7 +180,7 @@ import Testing
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'ab' }] }"),
-      "f:9:66: warning: behavior.rules[1].request: this rule never answers: an earlier rule is complete sooner"
+      "f:9:66: warning: behavior.rules[1].request: this rule never answers: an earlier rule matches sooner"
     ),
     (
       document("behavior: { type: 'script', rules: [{ request: '' }] }"),
@@ -237,7 +237,7 @@ import Testing
         "behavior.rate: expected a whole number from 1 to 1000000000, found number 0",
         "behavior.chunk: expected a whole number from 1 to 1048576, found number 0",
         "behavior.total: expected a whole number from 1 to 1000000000000, found number 0",
-        "behavior.text: an empty text cannot be sent repeatedly",
+        "behavior.text: empty text cannot be sent repeatedly",
       ])
   }
 

@@ -30,7 +30,8 @@ import Testing
     ),
     (
       "rules: [{ request: 'a', response: 'b', answers: ['c'] }]",
-      "f:9:63: behavior.rules[0].response: a rule has either 'response' or 'answers': make this one the first answer"
+      "f:9:63: behavior.rules[0].response: a rule can have only one of 'response' and 'answers': make this the first "
+        + "answer"
     ),
     (
       "rules: [{ request: 'a', answers: [{ to: 'com.example.b' }] }]",
@@ -102,7 +103,7 @@ import Testing
     ),
     (
       "rules: [{ prefix: 'a' }]",
-      "f:9:47: behavior.rules[0].prefix: with the framing 'any', only a whole 'request' can be recognized: give a "
+      "f:9:47: behavior.rules[0].prefix: with the framing 'any', only a whole 'request' can be recognized: use a "
         + "delimiter, a fixed length or a frame"
     ),
     (
@@ -111,7 +112,7 @@ import Testing
     ),
     (
       "framing: { frame: { header: 'ab', lengthAt: 1 } }, rules: [{ request: 'a' }]",
-      "f:9:73: behavior.framing.frame.lengthAt: the length would be within the header of 2 bytes"
+      "f:9:73: behavior.framing.frame.lengthAt: the length field would be inside the header of 2 bytes"
     ),
     (
       "framing: { frame: { longest: 65537 } }, rules: [{ request: 'a' }]",
@@ -152,16 +153,16 @@ import Testing
       "0].prefix: this rule never answers: its prefix contains the delimiter, which is not part of a request"
     ),
     (
-      "[{ request: 'SET .*' }]", "0].request: '.*' is literal text here: a wildcard is written with 'regex' or 'prefix'"
+      "[{ request: 'SET .*' }]", "0].request: '.*' is literal text here: use 'regex' or 'prefix' for a wildcard"
     ),
-    ("[{ request: 'SET *' }]", "0].request: '*' is literal text here: a wildcard is written with 'regex' or 'prefix'"),
+    ("[{ request: 'SET *' }]", "0].request: '*' is literal text here: use 'regex' or 'prefix' for a wildcard"),
     (
       "[{ prefix: 'GET [0-9]' }]",
-      "0].prefix: '[0-9]' is literal text here: a wildcard is written with 'regex' or 'prefix'"
+      "0].prefix: '[0-9]' is literal text here: use 'regex' or 'prefix' for a wildcard"
     ),
     (
       "[{ request: 'A', response: 'is ${1}' }]",
-      "0].response: '${1}' is literal text here: values are inserted into 'answers'"
+      "0].response: '${1}' is literal text here: values are inserted only into 'answers'"
     ),
   ]) func whatCannotBeMeantIsAWarning(rules: String, warning: String) {
     let found = problems("\(lines), rules: \(rules)")

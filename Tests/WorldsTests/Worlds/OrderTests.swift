@@ -53,8 +53,8 @@ import Testing
     #expect(try loop.run(until: { connects(world) == 1 }, limit: .seconds(15)))
     #expect(
       switches(world) == [
-        "the accessory did not answer after AA00 RequestAuthenticationCertificate; easim asks for identification first "
-          + "(1D00) from now on"
+        "the accessory did not answer after AA00 RequestAuthenticationCertificate; from now on, easim requests "
+          + "identification first (1D00)"
       ])
     #expect(loop.now.seconds >= 10, "the time for its first answer")
   }
@@ -71,8 +71,8 @@ import Testing
     #expect(connects(world) == 2, "not at the first attachment")
     #expect(
       switches(world) == [
-        "the other end closed the channel after AA00 RequestAuthenticationCertificate; easim asks for identification "
-          + "first (1D00) from now on"
+        "the other end closed the channel after AA00 RequestAuthenticationCertificate; from now on, easim requests "
+          + "identification first (1D00)"
       ])
   }
 

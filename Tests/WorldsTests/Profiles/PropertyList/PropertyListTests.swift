@@ -44,9 +44,9 @@ import Testing
     ("<array><![CDATA[</array>]]>", "1:8", "text outside of <string>"),
     ("<dict><string/></dict>", "1:7", "expected <key> or </dict>, found <string>"),
     ("<dict><key>a</key></dict>", "1:19", "</dict> closes nothing"),
-    ("<string>&a;</string>", "1:9", "'&' begins a reference such as &amp; and this is none"),
-    ("<string>&#0;</string>", "1:9", "'&' begins a reference such as &amp; and this is none"),
-    ("<string>a&", "1:10", "'&' begins a reference such as &amp; and this is none"),
+    ("<string>&a;</string>", "1:9", "'&' must begin a reference such as &amp;"),
+    ("<string>&#0;</string>", "1:9", "'&' must begin a reference such as &amp;"),
+    ("<string>a&", "1:10", "'&' must begin a reference such as &amp;"),
   ])
   func xmlThatIsNoPropertyListIsRefusedAtItsPlace(text: String, place: String, reason: String) {
     #expect(Self.complaint(text) == "Info.plist:\(place): this is not a valid property list: \(reason)")
