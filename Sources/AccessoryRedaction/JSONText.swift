@@ -31,7 +31,7 @@ struct JSONText {
       (values, places) = try JSON5.readAll(Array(bytes), file: "", limits: .init(depth: 100), as: .json)
     } catch {
       let place = error.position.map { "line \($0.line), column \($0.column): " } ?? ""
-      throw RedactionRefusal("", "this is not JSON: \(place)\(error.message)")
+      throw RedactionRefusal("", "not valid JSON: \(place)\(error.message)")
     }
     places = places.map { $0.lowerBound + bytes.startIndex..<$0.upperBound + bytes.startIndex }
     for value in values { _ = read(value) }

@@ -50,7 +50,7 @@ struct PacketDocument: RedactedDocument {
       case 3: options = end
       case 5: options = place + 20
       case 6 where count >= 32: options = place + 28 + (number(place + 20, 4) + 3) / 4 * 4
-      default: throw refusal("a block of the type \(type), which may contain names")
+      default: throw refusal("a block of type \(type), which may contain names")
       }
       while options + 4 <= end, number(options, 2) != 0 {
         let (code, size) = (number(options, 2), number(options + 2, 2))

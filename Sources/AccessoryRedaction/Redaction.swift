@@ -62,8 +62,8 @@ public struct Redaction {
     if !files.contains(where: { $0.document.namesSecrets }), let file = files.first {
       throw RedactionRefusal(
         file.name,
-        "a page or a JUnit file does not say which of its words are names and serial numbers: redact it together with the "
-          + "JSON report of the same run")
+        "a page or JUnit file does not show which of its words are names and serial numbers: redact it together with "
+          + "the JSON report of the same run")
     }
     var redacted: [[UInt8]] = []
     // To save memory, each document is released as soon as it has been rewritten.
@@ -84,7 +84,7 @@ public struct Redaction {
         throw RedactionRefusal(name, "a secret of the kind \(left.rawValue) would be left")
       }
       if sketch != nil, !names.areAbsent(from: made) {
-        throw RedactionRefusal(name, "a secret would be left outside of the messages")
+        throw RedactionRefusal(name, "a secret would be left outside the messages")
       }
       redacted.append(made)
     }
@@ -211,7 +211,7 @@ struct RawDocument: RedactedDocument {
     var scanner = PacketScanner()
     var hasPackets = false
     scanner.forEach(in: bytes.span.bytes) { piece, _ in if case .packet = piece { hasPackets = true } }
-    guard hasPackets else { throw RedactionRefusal("", "there is no iAP2 in it") }
+    guard hasPackets else { throw RedactionRefusal("", "it contains no iAP2") }
     _ = stream.append(bytes)
   }
 

@@ -103,8 +103,8 @@ public final class RecordedBehavior: AccessoryBehavior {
     let name = session.protocolName
     let candidates = sessions.filter { $0.protocolName == name }
     guard !candidates.isEmpty else {
-      context.warn("the recording has no session of \(name)")
-      context.loop.schedule(after: .zero) { session.close("it is not in the recording") }
+      context.warn("the recording has no session on \(name)")
+      context.loop.schedule(after: .zero) { session.close("the session is not in the recording") }
       return Discarder()
     }
     let index = played[name, default: 0]
@@ -114,7 +114,7 @@ public final class RecordedBehavior: AccessoryBehavior {
       guard let difference else { return }
       context.warn("\(difference)")
       differed(difference)
-      session.close("it differs from the recording")
+      session.close("the session differs from the recording")
     }
     player.start(on: session)
     return player

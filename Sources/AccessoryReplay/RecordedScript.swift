@@ -34,11 +34,11 @@ extension Profile {
   ) -> (Behavior, String) {
     let seen = RecordedExchanges(sessions, others)
     let count = (sessions.count + others.count).counted("session")
-    if sessions.isEmpty, others.isEmpty { return (.echo, "no session was recorded, so it echoes") }
+    if sessions.isEmpty, others.isEmpty { return (.echo, "no session was recorded, so the accessory echoes") }
     if seen.exchanges.isEmpty, seen.greetings.isEmpty { return (.sink(check: false), "\(count) without a byte") }
-    if seen.isEcho { return (.echo, "\(count), and every answer was the request") }
+    if seen.isEcho { return (.echo, "\(count), in which every answer was identical to its request") }
     if seen.exchanges.allSatisfy({ $0.response.isEmpty }), seen.greetings.isEmpty {
-      return (.sink(check: false), "\(count), and nothing was answered")
+      return (.sink(check: false), "\(count), in which no request was answered")
     }
     let script = seen.script
     let notes = ["\(count), \(script.rules.count.counted("rule"))"] + seen.notes
@@ -155,10 +155,11 @@ struct RecordedExchanges {
     }
     if literals > 0 {
       notes.append(
-        "\(literals.counted("request")) with nothing in common in the recordings, so there are rules for both")
+        "\(literals.counted("request")) with nothing in common between the recordings, so there are rules for both")
     }
     if answers > 0 {
-      notes.append("\(answers.counted("answer")) whose bytes differ between the recordings; taken from the first")
+      notes.append(
+        "\(answers.counted("answer")) whose bytes differ between the recordings; the rules use the first recording's")
     }
   }
 

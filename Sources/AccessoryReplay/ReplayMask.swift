@@ -40,12 +40,12 @@ public struct ReplayMask: Equatable, Sendable {
     static let format = Record("mask entry", "bytes to ignore", Self()) {
       Field("session", \.session, .integer(0...Int(Int32.max)), "the session's number in the recording; 0 for all")
       Field("protocol", \.protocolName, .optional(.text), "the protocol of the sessions; default: all")
-      Field("from", \.from, .optional(.choice), "the end that sends the bytes; default: either")
-      Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte among those sent by this end")
+      Field("from", \.from, .optional(.choice), "the end that sends the bytes; default: both ends")
+      Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte in the bytes that this end sends")
       Field("count", \.count, .integer(0...Int.max), "number of bytes from the offset")
       Field(
         "pattern", \.pattern, .optional(Pattern.format),
-        "bytes in hex, with ?? for those to ignore, wherever they occur")
+        "bytes in hex, with ?? for bytes to ignore; applies wherever they occur")
     }.checked { entry, object in
       if (entry.count > 0) == (entry.pattern != nil) {
         object.problems.error(
@@ -146,7 +146,7 @@ extension ReplayMask {
       guard one.protocolName == other.protocolName else {
         throw Mismatch(
           description:
-            "session \(one.number) is of \(one.protocolName) in one recording and of \(other.protocolName) in "
+            "session \(one.number) is on \(one.protocolName) in one recording and on \(other.protocolName) in "
             + "the other")
       }
       for end in [Recording.End.device, .accessory] {

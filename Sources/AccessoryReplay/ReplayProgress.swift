@@ -140,27 +140,28 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
 
   /// A sentence that describes the difference and where it occurred.
   public var description: String {
-    let place = session > 0 ? "session \(session) (\(protocolName))" : "a session of \(protocolName)"
+    let place = session > 0 ? "session \(session) (\(protocolName))" : "a session on \(protocolName)"
     let source = packet > 0 ? ", packet \(packet) of the recording" : ""
     switch kind {
     case .byte(let expected, let got):
-      return "\(place): byte \(offset) from the \(from.rawValue) is \(Hex.number(got)), recorded was "
+      return "\(place): byte \(offset) from the \(from.rawValue) is \(Hex.number(got)) instead of "
         + "\(Hex.number(expected))\(source)"
     case .excess(let bytes):
       return "\(place): \(bytes.counted("byte")) more from the \(from.rawValue) than recorded, after byte \(offset)"
     case .ended(let how, let missing):
-      return "\(place): it ended at byte \(offset) from the \(from.rawValue) (\(how)); "
-        + "\(missing.counted("recorded byte")) did not pass\(source)"
+      return "\(place): the session ended at byte \(offset) from the \(from.rawValue) (\(how)); "
+        + "\(missing.counted("recorded byte")) were not exchanged\(source)"
     case .missing(let bytes, let limit):
-      return "\(place): \(bytes.counted("byte")) from the \(from.rawValue) did not come within "
+      return "\(place): \(bytes.counted("byte")) from the \(from.rawValue) did not arrive within "
         + "\(DurationText.format(limit)) after they were due, from byte \(offset) on\(source)"
     case .stayedOpen(let limit):
       return
-        "\(place): the \(from.rawValue) closed it in the recording, and did not within \(DurationText.format(limit))"
+        "\(place): the \(from.rawValue) did not close the session within \(DurationText.format(limit)), as it did in "
+        + "the recording"
     case .unexpectedSession(let expected):
-      let instead = expected.map { "the next recorded one is of \($0)" } ?? "the recording has no further one"
-      return "the \(from.rawValue) opened a session of \(protocolName), and \(instead)"
-    case .notOpened(let reason): return "\(place): it could not be opened: \(reason)"
+      let instead = expected.map { "the next recorded session is on \($0)" } ?? "the recording has no further session"
+      return "the \(from.rawValue) opened a session on \(protocolName), but \(instead)"
+    case .notOpened(let reason): return "\(place): the session could not be opened: \(reason)"
     case .notConnected(let limit):
       return "\(place): the accessory did not connect with its protocols within \(DurationText.format(limit))"
     }

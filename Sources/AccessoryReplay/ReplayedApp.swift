@@ -70,7 +70,7 @@ public final class ReplayedApp: AppHandler {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
     guard !isOver, next < attachments[index].sessions.count else { return }
-    differ(.notOpened("the accessory disconnected before it"), attachments[index].sessions[next])
+    differ(.notOpened("the accessory disconnected before the session"), attachments[index].sessions[next])
   }
 
   // MARK: Sessions

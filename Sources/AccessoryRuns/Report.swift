@@ -164,9 +164,9 @@ extension Report {
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },
       Field(
         confirmed: "verdict", .words(["passed", "failed", "stopped", "empty"].map { ($0, $0) }),
-        "how the run came out; it follows from the other keys"
+        "the result of the run, which follows from the other keys"
       ) { $0.verdict.word },
-      Field(derived: "reasons", .list(of: .text), "why it did not pass, a sentence for each reason") {
+      Field(derived: "reasons", .list(of: .text), "the reasons why the run did not pass, one sentence each") {
         $0.verdict.reasons
       },
     ]
@@ -178,7 +178,7 @@ extension Report {
       Field("version", \.version, .integer(0...Int.max), "the version of this format", isRequired: true)
     }.checked { header, object in
       if header.kind != kind {
-        object.error("easim", "this is not a \(kind) of easim")
+        object.error("easim", "this is not an easim \(kind)")
       } else if header.version != version {
         object.error("version", "the report has version \(header.version), but this easim reads version \(version)")
       }

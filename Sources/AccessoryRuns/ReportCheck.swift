@@ -35,9 +35,9 @@ public struct ReportCheck: Equatable, Sendable {
     for (index, (entry, check)) in zip(stored, checks).enumerated() {
       let place = object.place.key(key).element(index)
       if let name = entry["name"], name.content != .text(check.name) {
-        place.key("name").error(name, "says \(name.summary), but the other keys give '\(check.name)'")
+        place.key("name").error(name, "is \(name.summary), but the other keys give '\(check.name)'")
       } else if let passed = entry["passed"], passed.content != .boolean(check.passed) {
-        place.key("passed").error(passed, "says \(passed.summary), but the other keys give \(check.passed)")
+        place.key("passed").error(passed, "is \(passed.summary), but the other keys give \(check.passed)")
       }
     }
   }

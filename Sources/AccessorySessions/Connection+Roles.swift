@@ -36,9 +36,9 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
   /// A sentence fragment for messages.
   public var description: String {
     switch self {
-    case .notAvailable(let name): "the accessory offers no protocol \(name) now"
+    case .notAvailable(let name): "the accessory no longer offers the protocol \(name)"
     case .noNativeChannel(let name, let refusal):
-      "\(name) is carried by native transport, not by the link, and \(refusal)"
+      "\(name) uses native transport instead of the link, and \(refusal)"
     }
   }
 }

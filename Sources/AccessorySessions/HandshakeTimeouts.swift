@@ -77,7 +77,7 @@ public struct Silence: Equatable, Sendable {
   private var missing: String {
     switch phase {
     case .detection: "take part in detection"
-    case .stopped: "leave after detection had failed"
+    case .stopped: "disconnect after detection had failed"
     case .synchronization: "agree on a link"
     case .authentication: "finish authentication"
     case .identification: "finish identification"

@@ -38,7 +38,7 @@ public struct DeclarationWatch {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)
     guard declared != nil else {
-      return "the accessory sent \(message) before an identification was accepted\(hint)"
+      return "the accessory sent \(message) before its identification was accepted\(hint)"
     }
     return "the accessory sent \(message), which it did not declare (parameter 6)\(hint)"
   }

@@ -63,7 +63,7 @@ final class AccessoryAttachment: ConnectionOwner {
     if isWhole, !beside.isEmpty, !connection.cable.hasNativeChannels {
       log(
         .warning(
-          "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
+          "\(beside.joined(separator: ", ")): sessions use the link instead of native transport, because this cable "
             + "has no native channels"))
     }
     if !beside.isEmpty {
@@ -205,7 +205,7 @@ final class AccessoryAttachment: ConnectionOwner {
     case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
     case .ignoreFirst where !isIdentified: log(.authentication(.unanswered))
     case .hangup where !isIdentified:
-      later(.zero) { $0.hangUp("it was asked to authenticate before it was identified") }
+      later(.zero) { $0.hangUp("the device requested authentication before identification") }
     case .refuse, .wrong, .ignoreFirst, .hangup: connection.perform { peer, _ in answer(&peer) }
     }
   }
@@ -271,10 +271,10 @@ final class AccessoryAttachment: ConnectionOwner {
     let trouble = accessory.sessionQuirks?.troubleForNewSession()
     switch trouble?.answer {
     case .refuse:
-      log(.warning("\(session) on \(name) is refused because of the session quirk"))
+      log(.warning("\(session) on \(name) was refused because of the session quirk"))
       return .refused
     case .ignore:
-      log(.warning("\(session) on \(name) is ignored because of the session quirk"))
+      log(.warning("\(session) on \(name) was ignored because of the session quirk"))
       return .ignored
     case nil, .silent, .close, .detach: return .opened(trouble)
     }
@@ -354,8 +354,7 @@ extension AccessoryAttachment {
       let count = session.write(bytes.span.bytes)
       log(
         .warning(
-          "session \(session.id) begins with \(count) bytes of the previous one because of the stale-bytes "
-            + "quirk"))
+          "session \(session.id) begins with \(count) bytes of the previous session because of the stale-bytes quirk"))
     }
     session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
   }

@@ -85,7 +85,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     switch place.prefix("exec:".count) {
     case "exec:" where !rest.isEmpty: try start(ProcessCommand("/bin/sh", ["-c", rest]))
     case "unix:" where !rest.isEmpty: try connect(rest, allowsOtherUsers: allowsOtherUsers)
-    default: throw .signer("'\(Excerpt.of(place))' has no known form: write exec:COMMAND or unix:PATH")
+    default: throw .signer("'\(Excerpt.of(place))' is not a signer: write exec:COMMAND or unix:PATH")
     }
   }
 
@@ -110,7 +110,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
       self.cable = cable
       cable.main.start(self)
     case .failure(let error): throw .signer("\(place): \(error)")
-    case nil: throw .signer("\(place) cannot be connected to")
+    case nil: throw .signer("cannot connect to \(place)")
     }
   }
 

@@ -43,7 +43,7 @@ public final class Demonstration: AppHandler {
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
-      log(.note("no protocols yet: the app waits, as the README of Apple's EADemo advises"))
+      log(.note("no protocols yet: the app waits, as Apple's EADemo README advises"))
       return
     }
     do {

@@ -258,14 +258,14 @@ public final class World {
   /// is set, the device does not notice the unplug until one of its requests goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
-      preconditionFailure("an accessory can only be pulled in the world it was added to")
+      preconditionFailure("an accessory can be pulled only in the world that it was added to")
     }
     log.add(
       TimelineEvent(
         time: loop.now, side: .cable,
         kind: .fault(
           "the cable of \(accessory.profile.identity.name) is pulled"
-            + (unnoticed ? ", unnoticed by the device" : "")), worldNumber: number(of: accessory)))
+            + (unnoticed ? ", and the device does not notice" : "")), worldNumber: number(of: accessory)))
     if unnoticed { entry.port?.severDevice() }
     pull(entry.accessory, entry.port)
   }

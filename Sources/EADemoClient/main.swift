@@ -61,7 +61,7 @@ final class Demo: @unchecked Sendable {
   private func receive() {
     received.append(controller.readData(controller.readBytesAvailable) ?? Data())
     guard received.count >= payload.count else { return }
-    show(received == payload ? "\(received.count) bytes came back as they were sent" : "other bytes came back")
+    show(received == payload ? "\(received.count) bytes came back unchanged" : "other bytes came back")
     controller.closeSession()
     exit(received == payload ? 0 : 1)
   }

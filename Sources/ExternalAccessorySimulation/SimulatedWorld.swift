@@ -151,8 +151,9 @@ public final class SimulatedWorld: @unchecked Sendable {
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
-    return String(format: "%.1f s of real time passed while the world stood still: ", seconds)
-      + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
+    return String(format: "%.1f s of real time passed while the world's time stood still: ", seconds)
+      + "the app waits with asyncAfter, Task.sleep, or a timer on another thread. Use world.clock in the app, or "
+      + "shorten the wait"
   }
 
   /// The numbers of timeline and transcript lines that have been shown with failures.

@@ -39,7 +39,8 @@ public func withSimulatedWorld<Value>(
 /// the outer world waits for the inner call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
-    "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
+    "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or make the call after the outer "
+    + "one ends"
 }
 
 /// Runs a test's body so that failures are reported here, where the timeline can be added.

@@ -41,7 +41,7 @@ public final class WorldAccessory: @unchecked Sendable {
 
   private func perform<Value>(_ body: (SimulatedAccessory, World) -> Value) -> Value {
     world.perform { inner in
-      guard let simulated else { preconditionFailure("the accessory has no simulation: it is made in init") }
+      guard let simulated else { preconditionFailure("the accessory has no simulation, which init creates") }
       return body(simulated, inner)
     }
   }
@@ -101,7 +101,7 @@ public final class WorldAccessory: @unchecked Sendable {
   ///   - times: the number of times that the bytes must have been received; nil means at least once.
   ///   - protocolName: the protocol whose sessions are searched; nil means all sessions.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
-    precondition(!wanted.isEmpty, "nothing is always received: give some bytes")
+    precondition(!wanted.isEmpty, "give at least one byte: an empty sequence is always received")
     return perform { [self] _, inner in
       (received ?? ReceivedBytes(on: inner.loop)).search(for: wanted, times: times, on: protocolName)
     }

@@ -84,7 +84,7 @@ extension TransportError: CustomStringConvertible {
   /// One sentence with the address, the reason and, if there is one, the fix.
   public var description: String {
     switch self {
-    case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
+    case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' belongs to another medium"
     case .noMedium(let address):
       "\(address) cannot be opened: this program is built without support for it; add "
         + #".product(name: "ExternalAccessoryHardware", package: "easim") to the dependencies of your target in "#
@@ -106,7 +106,8 @@ extension TransportError: CustomStringConvertible {
       }
     case .timedOut(let address, let limit): "\(address) did not answer within \(limit.inSeconds) s"
     case .remoteNotAllowed(let address):
-      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections with other machines must be allowed"
+      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections to other machines must be allowed "
+        + "explicitly"
     case .notPermitted(let address, let detail, let fix):
       "\(address) cannot be opened: \(detail)" + (fix.map { "; \($0)" } ?? "")
     case .otherUser(let address, let detail): "\(address) is not trusted: \(detail)"
@@ -127,7 +128,8 @@ extension TransportError: CustomStringConvertible {
     case .noLink(_, let detail):
       "it closed the cable before the iAP2 link was up (\(detail)): another host may be using it, or it is not an accessory"
     case .unfinished(_, let links, let last, let detail):
-      "it had a link \(links == 1 ? "once" : "\(links) times") and never became ready; the last one ended after \(last) (\(detail))"
+      "it set up a link \(links == 1 ? "once" : "\(links) times") but never became ready; the last link ended after "
+        + "\(last) (\(detail))"
     case .inUse(_, let pid): "in use by \(pid.map { "pid \($0)" } ?? "another process")"
     case .timedOut(_, let limit): "no answer within \(limit.inSeconds) s"
     case .left: "was unplugged"

@@ -45,7 +45,7 @@ import Testing
     let run = try accessory.interrupt()
     #expect(
       run.out.contains(
-        "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no "
+        "com.example.camera.frames: sessions use the link instead of native transport, because this cable has no "
           + "native channels"))
   }
 

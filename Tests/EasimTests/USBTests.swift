@@ -272,7 +272,7 @@ import Testing
     let demo = try mock().start(program: program).wait()
     #expect(demo.ending == .exit(0), "\(demo.err)")
     #expect(demo.out.contains("connected: 李未可 View AI眼镜 [\"com.lawaken.iap2\"]"), "\(demo.out)")
-    #expect(demo.out.contains("10000 bytes came back as they were sent"), "\(demo.out)")
+    #expect(demo.out.contains("10000 bytes came back unchanged"), "\(demo.out)")
     try accessory.interrupt()
   }
 

@@ -11,7 +11,7 @@ import Testing
     let result = try local.run("EADemoClient", ["com.example.echo"] + what)
     #expect(result.status == 0, "\(result)")
     #expect(result.output.contains("connected: Echo [\"com.example.echo\"]"))
-    #expect(result.output.contains("bytes came back as they were sent"))
+    #expect(result.output.contains("bytes came back unchanged"))
   }
 
   @Test func whatIsPluggedInBeforeTheProgramStartsIsInItsFirstList() throws {
@@ -67,7 +67,7 @@ import Testing
     let isDeclared = declared == "com.example.echo"
     let pipe = (isDeclared ? app.standardOutput : app.standardError) as? Pipe
     let expected =
-      isDeclared ? "bytes came back as they were sent" : "ExternalAccessory: the app does not see Echo"
+      isDeclared ? "bytes came back unchanged" : "ExternalAccessory: the app does not see Echo"
     var said = ""
     while !said.contains(expected), let more = pipe?.fileHandleForReading.availableData, !more.isEmpty {
       said += String(decoding: more, as: UTF8.self)

@@ -8,7 +8,7 @@ pair_once
 # app_works: the app sends 10K and gets them back; the app's output is in /tmp/ended.
 app_works() {
   ends_with 0 env EASIM_ENDPOINTS=bt:hci0 timeout 60 EADemoClient com.lawaken.iap2 10k
-  grep -q '^10000 bytes came back as they were sent' /tmp/ended || fail "app: $(cat /tmp/ended)"
+  grep -q '^10000 bytes came back unchanged' /tmp/ended || fail "app: $(cat /tmp/ended)"
 }
 
 app_works

@@ -58,7 +58,9 @@ import Testing
 
   @Test func aFileOfThatNameThatIsNoLockStaysAsItIs() throws {
     write("notes\n", to: lock)
-    #expect(throws: TransportError.unusable(address, "the file \(lock) exists and is not a lock of easim; remove it")) {
+    #expect(
+      throws: TransportError.unusable(address, "the file \(lock) exists but is not an easim lock file; remove it")
+    ) {
       try Meeting(at: address)
     }
     #expect(text(of: lock) == "notes\n")
@@ -68,7 +70,9 @@ import Testing
   @Test func aLinkOfThatNameIsNotFollowed() throws {
     write("notes\n", to: directory.path + "/notes")
     symlink(directory.path + "/notes", lock)
-    #expect(throws: TransportError.unusable(address, "the file \(lock) exists and is not a lock of easim; remove it")) {
+    #expect(
+      throws: TransportError.unusable(address, "the file \(lock) exists but is not an easim lock file; remove it")
+    ) {
       try Meeting(at: address)
     }
     #expect(text(of: directory.path + "/notes") == "notes\n")

@@ -159,7 +159,7 @@ import Testing
     let host = open(terminal, O_RDWR | O_NOCTTY)
     defer { close(host) }
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
-    #expect(meeting.ends == [.unusable(address, "a file that is not a link to a terminal has this name")])
+    #expect(meeting.ends == [.unusable(address, "another file, which is not a link to a terminal, has this name")])
     #expect(directory.names == ["line"])
     var status = stat()
     #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
@@ -167,7 +167,8 @@ import Testing
 
   @Test func aFileInTheWayStays() throws {
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    #expect(throws: TransportError.unusable(address, "a file that is not a link to a terminal has this name")) {
+    #expect(throws: TransportError.unusable(address, "another file, which is not a link to a terminal, has this name"))
+    {
       try Meeting(at: address)
     }
     #expect(directory.names == ["line"])

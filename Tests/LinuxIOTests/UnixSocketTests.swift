@@ -57,7 +57,7 @@ import Testing
 
   @Test func aFileThatIsNoSocketStaysWhereItIs() throws {
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    #expect(throws: TransportError.unusable(address, "a file that is not a socket has this name")) {
+    #expect(throws: TransportError.unusable(address, "another file, which is not a socket, has this name")) {
       try Meeting(at: address)
     }
     #expect(directory.names == ["a.sock"])

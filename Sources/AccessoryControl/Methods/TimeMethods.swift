@@ -85,7 +85,7 @@ private struct Waiting: Equatable, Sendable {
             word, side in side.map { (word, $0) }
           })),
       "the side on which the event happened (default: any)")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory concerned")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the event concerns")
     Field("app", \.app, .optional(.text), "the id of an app whose event to wait for")
     Field("session", \.session, .optional(.text), "the id of a session whose notification to wait for")
     Field(

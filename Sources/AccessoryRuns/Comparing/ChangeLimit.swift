@@ -30,7 +30,7 @@ public struct ChangeLimit: Equatable, Sendable {
     guard let sign = value.first, "+-".contains(sign), value.last == "%", !digits.isEmpty,
       digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits), number <= 1e9
     else {
-      throw OptionError("'\(shown)': a comparison limits changes in percent: write \(Self.examples)")
+      throw OptionError("'\(shown)': in a comparison, limits are changes in percent: write \(Self.examples)")
     }
     (figure, isUpper) = (name, plain[place] == ">")
     bound = (sign == "-" ? -number : number) / 100

@@ -100,7 +100,7 @@ public struct ReportTrend: WritableReport {
   /// The changes from the first run to the last, such as "worse: p50 +59 %, throughput −39 %", or the reason why the
   /// runs cannot be compared.
   public var headline: String {
-    if runs.count < 2 { return "nothing to compare with: this is one run" }
+    if runs.count < 2 { return "there is only one run, so there is nothing to compare" }
     if !warnings.isEmpty { return "not comparable: \(warnings.joined(separator: "; "))" }
     let parts = ["worse", "better"].compactMap { word in
       let texts = changes(word)

@@ -107,8 +107,8 @@ public struct ShardSet: Equatable, Sendable {
     var names = missing(atMost: 20).map(\.description)
     if missingCount > names.count { names.append("\(missingCount - names.count) more") }
     return
-      "\(missingCount.counted("shard")) of \(count) missing: \(names.joined(separator: ", ")); run each again with "
-      + "--shard and --report, and merge the results with the existing ones"
+      "\(missingCount.counted("shard")) of \(count) missing: \(names.joined(separator: ", ")); run each of them again "
+      + "with --shard and --report, and merge the new reports with the existing ones"
   }
 }
 
@@ -135,7 +135,7 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   public var description: String {
     switch self {
     case .wholeRun: "only shards of one run can be merged, but one of these reports covers a whole run"
-    case .otherDivision(let one, let other): "the reports are of \(one) shards and of \(other) shards"
+    case .otherDivision(let one, let other): "one run was divided into \(one) shards, the other into \(other)"
     case .twice(let shard): "shard \(shard) is in two reports"
     case .otherRun(let difference): "these are shards of different runs: \(difference)"
     case .tooMuchCounted: "the counts of the reports add up to more than \(CountSum.most)"
@@ -179,7 +179,7 @@ extension Format<ShardSet> {
     var count = 1
     var ranges: [[Int]] = []
 
-    static let format = Record("shards", "the run's shards in this report", Section()) {
+    static let format = Record("shards", "the shards that this report covers", Section()) {
       Field("of", \.count, .integer(1...Shard.most), "number of shards of the run", isRequired: true)
       Field(
         "done", \.ranges, .list(of: .list(of: .integer(1...Shard.most), count: 2...2), count: 1...Shard.most),

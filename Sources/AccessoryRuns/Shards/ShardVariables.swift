@@ -60,7 +60,7 @@ public struct ShardVariables: Equatable, Sendable {
     }
     if let found = found.first {
       shard = found.shard
-      note = "shard \(found.shard), as \(found.text) say; --shard 1/1 runs everything"
+      note = "shard \(found.shard), because of \(found.text); --shard 1/1 runs everything"
     } else if let half = halves.first {
       note = "\(half): everything is run"
     }
@@ -76,7 +76,8 @@ public struct ShardVariables: Equatable, Sendable {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
       // This limit is higher than any number used by these systems, and low enough that sums cannot overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
-      throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
+      throw OptionError(
+        "\(name)=\(text): expected a whole number, at least \(least); or choose the shard with --shard I/N")
     }
     let total = try number(engine.count, count, 1)
     if total > Shard.most { throw OptionError("\(engine.count)=\(count): there may be at most \(Shard.most) shards") }

@@ -87,7 +87,7 @@ package enum PageTable {
 
   /// Returns a note that says how many entries are not shown, or an empty string if all are shown.
   package static func more(_ count: Int, _ one: String, _ several: String) -> String {
-    count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
+    count > 0 ? "\n<p>And \(count.counted(one, several)) more, not shown.</p>" : ""
   }
 
   /// The additional styles that report pages need.

@@ -23,7 +23,7 @@ public enum Refusal: Equatable, Sendable {
     case .identification(let findings):
       "the identification was refused (1D03): \(findings.map(\.description).joined(separator: "; "))"
     case .synchronization(let error): error.description
-    case .legacyAccessory(let frame): "the accessory speaks iAP1 only: it sent \(Hex.spaced(frame.prefix(32)))"
+    case .legacyAccessory(let frame): "the accessory speaks only iAP1: it sent \(Hex.spaced(frame.prefix(32)))"
     case .unanswered(.authentication): "the accessory did not answer the request to authenticate (AA00 or AA02)"
     case .unanswered(.identification): "the accessory did not answer the request to identify itself (1D00)"
     case .silent(let silence): "the link never came up: \(silence.sentence(about: "the accessory"))"
@@ -51,8 +51,8 @@ public enum Refusal: Equatable, Sendable {
     switch self {
     case .authentication:
       [
-        (.acceptAuthentication, "uses the accessory all the same, with a warning"),
-        (.skipAuthentication, "does not ask it to authenticate"),
+        (.acceptAuthentication, "uses the accessory anyway, with a warning"),
+        (.skipAuthentication, "does not request authentication"),
       ]
     case .identification(let findings):
       findings.contains { $0.check == .unreadableParameter && $0.parameter == 0 }
@@ -63,24 +63,26 @@ public enum Refusal: Equatable, Sendable {
       [
         (
           nil,
-          "easim speaks iAP2, whose accessories begin with \(Hex.spaced(PacketWriter.detection)); check which mode it is in"
+          "easim speaks iAP2, and iAP2 accessories begin with \(Hex.spaced(PacketWriter.detection)); check the "
+            + "accessory's mode"
         )
       ]
-    case .unanswered(.authentication): [(.skipAuthentication, "goes on without authentication")]
+    case .unanswered(.authentication): [(.skipAuthentication, "continues without authentication")]
     case .silent(let silence) where silence.phase == .synchronization:
       [
-        (.transcript, "shows its SYN and what easim answers"),
-        (nil, "check in the firmware that it answers SYN|ACK with ACK"),
+        (.transcript, "shows the SYN and easim's answer"),
+        (nil, "check that the firmware answers SYN|ACK with ACK"),
       ]
     case .silent:
       [
         (
           nil,
-          "check that the accessory is on and speaks iAP2 here, and on a serial line the speed and both data lines"
+          "check that the accessory is on and speaks iAP2 at this address; on a serial line, also check the speed and "
+            + "both data lines"
         ), (.transcript, "shows what it sent"),
       ]
     case .unanswered(.identification):
-      [(nil, "check in the firmware that it handles 1D00 after the link is up"), (.transcript, "shows what it sent")]
+      [(nil, "check that the firmware handles 1D00 once the link is up"), (.transcript, "shows what it sent")]
     }
   }
 

@@ -172,9 +172,9 @@ extension TimelineEvent.Kind {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)
     case .malformed(let text): self = .warning(text)
-    case .legacyFrame(let bytes): self = .warning("an iAP1 frame has no meaning here: \(Hex.spaced(bytes))")
+    case .legacyFrame(let bytes): self = .warning("ignored an iAP1 frame: \(Hex.spaced(bytes))")
     case .strayEnd(let end):
-      self = .warning("the accessory sent \(end == .reset ? "RST" : "SLP"), which only a device sends: ignored")
+      self = .warning("the accessory sent \(end == .reset ? "RST" : "SLP"), which only a device may send: ignored")
     case .synchronizationAdjusted(let values):
       self = .warning("the SYN has values out of range: \(values.map(\.description).joined(separator: "; "))")
     case .strayData(let session, let bytes):

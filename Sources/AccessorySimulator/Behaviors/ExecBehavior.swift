@@ -44,16 +44,16 @@ public struct ExecBehavior: AccessoryBehavior {
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let objection = program.origin.objection {
       return refusal(
-        session, context, "\(objection), so its programs run only if allowed")
+        session, context, "\(objection), so its programs do not run unless allowed")
     }
     var command = program.processCommand
     command.environment["EASIM_PROTOCOL"] = session.protocolName
     command.environment["EASIM_SESSION"] = String(session.id)
     guard let loop = context.loop as? any PollingLoop else {
-      return refusal(session, context, "a program needs real time, but this world has virtual time")
+      return refusal(session, context, "a program needs real time, but this world runs in virtual time")
     }
     guard let place = places.take() else {
-      return refusal(session, context, "\(places.count) programs are running already, the maximum")
+      return refusal(session, context, "\(places.count) programs are already running, which is the limit")
     }
     let served = ServedProgram(session, context, grace: grace, place)
     do {
@@ -65,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
   }
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
-    context.warn("\(program.command) is not run: \(reason)")
+    context.warn("\(program.command) was not run: \(reason)")
     // The session gets its handler only after this call, so it is closed in a later turn of the loop.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
@@ -189,7 +189,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     (child, place) = (nil, nil)
     // This call also counts the bytes that arrived last.
     sessionIsReadable(session)
-    if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
+    if unread > 0 { context.note("\(unread) bytes that arrived were not read by the program") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
     if !session.isOpen, ending != .exited(0) { context.note("\(ending)") }
     context.programs.forget(self)

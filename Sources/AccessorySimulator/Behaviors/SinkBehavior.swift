@@ -154,7 +154,7 @@ struct SinkCheck {
 
   private mutating func unknown(_ head: [UInt8]) -> String {
     state = .unknown
-    return "the bytes are neither those of easim's bursts nor EADemo's pattern, and are not checked: "
+    return "the bytes are not checked, because neither easim burst nor EADemo sends such bytes: "
       + "\(Hex.spaced(head.prefix(8)))\(head.count > 8 ? " …" : "")"
   }
 
@@ -188,7 +188,7 @@ struct CountingCheck: Equatable {
       if isNewBurst, count > start {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
-        wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
+        wrong.append("byte \(count) is \(Hex.plain([got])) instead of \(Hex.plain([expected])), the next in the count")
         // The check continues from the value that was received, and determines the length of the bursts again.
         start = count - Int(got)
         burst = nil

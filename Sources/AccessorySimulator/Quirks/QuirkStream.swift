@@ -199,7 +199,7 @@ final class QuirkStream: SessionFilter {
   func session(_ session: Session, over end: SessionEnd) {
     for timer in endTimers + [pieceTimer, bufferTimer].compactMap(\.self) { timer.cancel() }
     endTimers = []
-    for loss in losses where loss.count > loss.first { log("dropped \(loss.count) bytes in all \(loss.why)") }
+    for loss in losses where loss.count > loss.first { log("dropped a total of \(loss.count) bytes \(loss.why)") }
     let held = queue.copy(0..<queue.count)
     queue.removeAll()
     quirks.ended(self, end, quiet: lastByte.map { loop.now - $0 }, held: held)

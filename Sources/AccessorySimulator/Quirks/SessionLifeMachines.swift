@@ -59,9 +59,8 @@ struct OpenCounter {
   }
 
   var story: String {
-    "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it answers nothing until it is "
-      + "unplugged "
-      + "for \(DurationText.format(quirk.rest)) (wedges-after quirk)"
+    "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it stops answering until it is "
+      + "unplugged for \(DurationText.format(quirk.rest)) (wedges-after quirk)"
   }
 }
 
@@ -118,7 +117,7 @@ struct PhantomMachine {
   }
 
   var story: String {
-    "is kept as a phantom: every new one ends until the accessory is unplugged for "
+    "stays open as a phantom: every new session ends until the accessory is unplugged for "
       + "\(DurationText.format(quirk.rest)) (phantom-session quirk)"
   }
 }

@@ -175,7 +175,7 @@ final class SessionQuirks {
       stream.log(story)
     }
     if touch?.ended(stream.number, held: held, now: loop.now) == true {
-      stream.log("was cancelled, and keeps the accessory busy because of the busy-after-cancel quirk")
+      stream.log("was cancelled, which keeps the accessory busy because of the busy-after-cancel quirk")
       armTouch()
     }
   }

@@ -67,7 +67,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
   /// Returns the format of plan files. The files may refer to the given names.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
-      "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()
+      "scenario with apps", "a scenario with several apps, checked by the rules of easim soak (docs/scale.md)", Self()
     ) {
       Scenario.About.format.fields(at: \.about)
       Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
@@ -94,9 +94,9 @@ public struct ScenarioWithApps: Equatable, Sendable {
         isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })
       Field(
         "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
-        "what must not happen, as for `easim soak --forbid`")
+        "events that must not happen, as for `easim soak --forbid`")
       Field.refused(
-        ["app", "naive", "expect"], "a scenario with 'apps' is checked by the rules of easim soak: only one without")
+        ["app", "naive", "expect"], "only a scenario without 'apps'")
     }
   }
 }
@@ -166,7 +166,7 @@ extension SoakPlan.Accessory {
       Field("link", \.link, SoakLinkChoices.format)
       Field(
         "streams", \.streams, .optional(.list(of: SoakStreamPlan.format, count: 1...Int.max)),
-        "what the accessory does with successive sessions, in rotation; default: echo")
+        "the streams for the accessory's successive sessions, in rotation; default: echo")
     }
   }
 }
@@ -175,21 +175,22 @@ private let amounts = 0...1_000_000_000
 
 extension SoakPlan.App {
   fileprivate static let format = Record(
-    "app of several", "an app that opens these sessions, in order, as accessories appear",
+    "app of several", "an app that opens the given sessions, in order, as accessories appear",
     SoakPlan.App(sessions: [], patience: .zero, isRude: false)
   ) {
     Field("sessions", \.sessions, .list(of: SoakStreamPlan.format), "the app's sessions", isAlwaysWritten: true)
     Field(
       "patience", \.patience, .duration(.zero...Scenario.longest),
-      "how long the app waits after an accessory appears, and after each session, before opening the next")
+      "how long the app waits before it opens a session, after an accessory appears or the previous session ends")
     Field(
-      "rude", \.isRude, .boolean, "whether the app also tries to open sessions with accessories that have no protocols")
+      "rude", \.isRude, .boolean, "whether the app also tries to open sessions with accessories that offer no protocols"
+    )
   }
 }
 
 extension SoakLinkChoices {
   fileprivate static let format = Record(
-    "link", "with apps: link settings that profiles do not offer", SoakLinkChoices()
+    "link", "with apps: link settings that are not available in profiles", SoakLinkChoices()
   ) {
     Field("initialSequence", \.initialSequence, .integer(0...255), "the sequence number of the first SYN")
     Field(
@@ -197,13 +198,13 @@ extension SoakLinkChoices {
       .words([("never", 0), ("received", 1), ("missing", 2)]), "the kind of extended acknowledgement to send")
     Field(
       "cumulativeAcknowledgements", \.cumulativeAcknowledgements, .optional(.integer(0...127)),
-      "maximum packets per acknowledgement, if different from the profile's")
+      "maximum number of packets per acknowledgement; default: the profile's")
     Field("repeatsOldestOnly", \.repeatsOldestOnly, .boolean, "whether a timeout retransmits only the oldest packet")
     Field("timesFromEach", \.timesFromEach, .boolean, "whether the acknowledgement timer restarts with each packet")
-    Field("keepsAhead", \.keepsAhead, .boolean, "whether to keep packets that arrive ahead of a gap")
+    Field("keepsAhead", \.keepsAhead, .boolean, "whether to keep packets that arrive after a missing one")
     Field(
       "offersAgain", \.offersAgain, .boolean,
-      "whether an accessory that is answered with different recovery values makes another offer")
+      "whether an accessory makes another offer if the answer has different recovery values")
     Field(
       "answersOwnRecovery", \.answersOwnRecovery, .boolean, "whether a device answers with its own recovery values")
     Field(
@@ -215,10 +216,10 @@ extension SoakLinkChoices {
 
 extension SoakStreamPlan {
   fileprivate static let format = Format.object(
-    Record("stream", "what one end of a session sends and reads; easim checks every byte it reads", Self()) {
+    Record("stream", "what one end of a session writes and reads; easim checks every byte read", Self()) {
       Field(
         "protocol", \.protocolNumber, .integer(0...254),
-        "the index of the protocol that an app opens, modulo the accessory's number of protocols")
+        "the index of the protocol on which an app opens the session, modulo the accessory's number of protocols")
       Field("bytes", \.bytes, .integer(amounts), "number of bytes to write", isAlwaysWritten: true)
       Field(
         "chunk", \.chunk, .integer(1...amounts.upperBound), "maximum bytes per write",
@@ -233,19 +234,19 @@ extension SoakStreamPlan {
       Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "number of bytes after which reading stops")
       Field(
         "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
-        "when reading resumes after it has stopped; default: at the end")
+        "how long reading stops; default: until the end")
       Field(
         "closes", \.closing, .closing,
-        "when to close the session: afterWriting, or after a time; default: never")
+        "when to close the session: afterWriting, or a time after the session opens; default: never")
     }.checked { _, object in
       let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
-      if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' need each other") }
+      if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' must be given together") }
       if object.value("resumesAfter") != nil, object.value("stopsAfter") == nil {
         object.error("resumesAfter", "'resumesAfter' needs 'stopsAfter'")
       }
       if object.value("stopsAfter") != nil, !slow.isEmpty {
         object.error(
-          "stopsAfter", "a reader is either slow or stops: omit 'stopsAfter', or 'readBytes' and 'readEvery'")
+          "stopsAfter", "a reader can be slow or stop, but not both: omit 'stopsAfter', or 'readBytes' and 'readEvery'")
       }
     })
 

@@ -85,24 +85,24 @@ final class SoakAccount {
       guard let end = half.end else { continue }
       if linkWentDown, other.isAtRest { return nil }
       return SoakViolation(
-        .ending, "\(name) ended for the \(names.0) (\(end)), but not for the \(names.1): \(account)")
+        .ending, "\(name) ended for the \(names.0) (\(end)) but not for the \(names.1): \(account)")
     }
     if device.end == nil, !simulator.isOpen, !linkWentDown, !isIgnored {
       return SoakViolation(.ending, "\(name) is open for the device, but was never opened for the accessory")
     }
     if device.end == nil, simulator.isOpen, simulator.end == nil, !isDelivered {
       return SoakViolation(
-        .delivery, "\(name) is open, but not everything was delivered: \(account)")
+        .delivery, "\(name) is open, but some bytes were not delivered: \(account)")
     }
     // Bytes that were written before a clean close must arrive before the close. An echo is an exception because it
     // drops bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
-        .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")
+        .delivery, "\(name) was closed cleanly by the device, but earlier bytes are missing: \(account)")
     }
     if device.end == .closedByAccessory, device.read < simulator.written {
       return SoakViolation(
-        .delivery, "\(name) was closed in order by the accessory, but earlier bytes are missing: \(account)")
+        .delivery, "\(name) was closed cleanly by the accessory, but earlier bytes are missing: \(account)")
     }
     return nil
   }

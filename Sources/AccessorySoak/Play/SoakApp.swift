@@ -28,7 +28,7 @@ final class SoakApp: AppHandler {
       do {
         _ = try app.openSession(with: accessory, protocolName: "com.example.soak0")
         record.violation(
-          .opening, "an app got a session with an accessory that offers no protocols", at: loop.now)
+          .opening, "an app opened a session with an accessory that offers no protocols", at: loop.now)
       } catch {
         record.coverage[.sessionDeniedByAPI] += 1
       }

@@ -184,7 +184,7 @@ final class SoakStream: SessionHandler {
     let read = half.read + bytes.byteCount
     if read > other.written {
       record.violation(
-        .bytes, "\(account.name): \(read) bytes were read and \(other.written) written", at: loop.now)
+        .bytes, "\(account.name): \(read) bytes were read, but only \(other.written) written", at: loop.now)
     }
   }
 

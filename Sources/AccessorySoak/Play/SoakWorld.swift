@@ -111,7 +111,7 @@ final class SoakWorld {
     for app in apps { app.view.close() }
     // Before a cable closes, it delivers the bytes that it still holds, which takes a long time with some faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
-      record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
+      record.violation(.end, "work is still pending an hour after everything was unplugged", at: loop.now)
     }
     judgeTheEnd()
   }
@@ -150,7 +150,8 @@ final class SoakWorld {
     {
       record.violation(
         .publication,
-        "the device publishes \(published.map(\.connectionID)), but its notifications say \(record.publications.published)",
+        "the device publishes \(published.map(\.connectionID)), but its notifications list "
+          + "\(record.publications.published)",
         at: loop.now)
     }
   }

@@ -164,7 +164,7 @@ extension ScenarioReport: Report {
     Field("options", \.options, .list(of: .text, count: 0...10_000), "further options")
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
-    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a scenario passes")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether the run passes even if no scenario was played")
     Field(
       "scenarios", \.runs, .list(of: .object(Run.format), count: 0...10_000), "the scenarios played",
       isRequired: true)
@@ -180,7 +180,9 @@ extension ScenarioReport: Report {
     }
     let share = report.shards.share(of: report.planned.count)
     if report.runs.count > share || report.stoppedBy == nil && report.runs.count < share {
-      object.error("scenarios", "there are \(report.runs.count), but a complete run of those planned has \(share)")
+      object.error(
+        "scenarios",
+        "has \(report.runs.count.counted("scenario")), but a complete run of the planned scenarios has \(share)")
     }
   }
 }
@@ -192,9 +194,9 @@ extension ScenarioReport.Run {
     Field("passed", \.passed, .boolean, "whether everything happened as expected", isRequired: true)
     Field("text", \.text, .text, "what the app did", isRequired: true)
     Field("summary", \.summary, .text, "what it is about", isRequired: true)
-    Field("nanoseconds", \.length, .nanoseconds, "how long it took in its own time", isRequired: true)
-    Field("timeline", \.timeline, .list(of: .text), "what happened, where it failed")
+    Field("nanoseconds", \.length, .nanoseconds, "how long it took, in the scenario's own time", isRequired: true)
+    Field("timeline", \.timeline, .list(of: .text), "the timeline, if the scenario failed")
   }.checked { run, object in
-    if run.passed, !run.timeline.isEmpty { object.error("timeline", "only a scenario that failed has one") }
+    if run.passed, !run.timeline.isEmpty { object.error("timeline", "only a failed scenario has a timeline") }
   }
 }

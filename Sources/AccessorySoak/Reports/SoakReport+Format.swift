@@ -8,7 +8,7 @@ extension SoakReport: Report {
   /// The limits for report files: a hundred failures with twenty broken rules each, and ten scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
   /// The keys in report files.
-  public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {
+  public static let format = Record(kind, "the findings of an `easim soak` run", SoakReport()) {
     headerFields
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
@@ -18,12 +18,12 @@ extension SoakReport: Report {
     Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "number of seeds of the whole run", isRequired: true)
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
-    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a run without a world passes")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether the run passes even if no world was played")
     Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "number of worlds played", isRequired: true)
     Field("failures", \.failureCount, .tally, "number of worlds that failed", isRequired: true)
     Field("hash", \.hash, .hash, "the sum of the hashes of all worlds", isRequired: true)
-    Field(confirmed: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
-    Field("coverage", \.coverage, .object(corners), "number of times each corner was reached", isRequired: true)
+    Field(confirmed: "missing", .list(of: .text), "cases that should have been reached") { $0.missing }
+    Field("coverage", \.coverage, .object(corners), "number of times each case was reached", isRequired: true)
     Field("faults", \.coverage, .object(faults), "number of times each fault took effect", isRequired: true)
     Field(
       "failed", \.failures, .list(of: .object(Failure.format), count: 0...mostFailures), "the first failures",
@@ -35,7 +35,7 @@ extension SoakReport: Report {
     }
     let share = report.shards.share(of: report.seeds)
     if report.worlds > share || report.stoppedBy == nil && report.worlds < share {
-      object.error("worlds", "there are \(report.worlds), but a complete run of these seeds has \(share)")
+      object.error("worlds", "has \(report.worlds.counted("world")), but a complete run of these seeds has \(share)")
     }
     let kept = min(report.failureCount, mostFailures)
     if report.failureCount > report.worlds || report.failures.count != kept {
@@ -53,7 +53,7 @@ extension SoakReport: Report {
     }
   }
 
-  private static let corners = Record("coverage", "number of times each corner was reached", SoakCoverage()) {
+  private static let corners = Record("coverage", "number of times each case was reached", SoakCoverage()) {
     SoakCoverage.Corner.allCases.map { Field($0.word, \.[$0], .tally, $0.name, isRequired: true) }
   }
 
@@ -84,7 +84,7 @@ extension SoakReport.Shrunk {
   fileprivate static let format = Record("shrunk", "a world made smaller", Self()) {
     Field("before", \.before, .text, "the size of the seed's world", isRequired: true)
     Field("after", \.after, .text, "its size", isRequired: true)
-    Field("worlds", \.worlds, .tally, "number of worlds played to find it", isRequired: true)
+    Field("worlds", \.worlds, .tally, "number of worlds played to find the smaller one", isRequired: true)
     Field("scenario", \.scenario, .text, "the world as a scenario file", isRequired: true)
   }
 }
@@ -92,7 +92,7 @@ extension SoakReport.Shrunk {
 extension Format<UInt64> {
   /// A hash is written as text because not every JSON reader supports 64-bit numbers.
   fileprivate static let hash = parsed(
-    TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
+    TextShape(pattern: "^[0-9]+$"), expected: "a hash: a 64-bit number", { UInt64($0) }, text: { "\($0)" })
 }
 
 extension Format<SoakRule> {

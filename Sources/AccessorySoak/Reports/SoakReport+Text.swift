@@ -31,7 +31,7 @@ extension SoakReport {
   /// A line about the failures that are counted but not listed.
   public var beyond: [String] {
     let count = failureCount - failures.count
-    return count > 0 ? ["and \(count) more worlds that failed"] : []
+    return count > 0 ? ["and \(count) more failed worlds"] : []
   }
 
   private func text(of failure: Failure) -> String {
@@ -73,7 +73,7 @@ extension SoakReport {
     }
     cases.append(
       ReportCase(
-        "soak", "every corner of the protocol was reached",
+        "soak", "every case was reached",
         missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
     cases += completeness("soak", all: "every world was played", some: "worlds", nothing: worlds == 0 ? nothing : nil)
     return ReportSuite("easim soak", time: took, cases, output: headline)

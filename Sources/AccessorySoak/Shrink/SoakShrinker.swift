@@ -65,9 +65,9 @@ public struct SoakShrinker {
     let text = plan.fileText(
       description: seen.map { "\($0.rule): \($0.text)" } ?? "\(rule)",
       comment: """
-        A random world that breaks a rule, made as small as it would go:
+        A random world that breaks a rule, shrunk as far as possible:
         \(original.size) before, \(plan.size) now.
-        easim scenario run plays it.
+        Play it with: easim scenario run
         """)
     return SoakReport.Shrunk(before: original.size, after: plan.size, worlds: worldsPlayed, scenario: text)
   }

@@ -24,7 +24,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .wrap: "sequence number wrapped"
       case .giveUp: "link given up"
       case .duplicate: "packet arrived twice"
-      case .ahead: "packet arrived ahead of a gap"
+      case .ahead: "packet arrived after a missing one"
       case .outsideWindow: "packet arrived outside the window"
       case .spoiled: "packet with a wrong checksum"
       case .skippedBytes: "bytes that belong to no packet"
@@ -49,7 +49,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .sessionClosedByAccessory: "session closed by the accessory"
       case .sessionEndedByLink: "session ended with its link"
       case .sessionEndedByCable: "session ended with its cable"
-      case .sessionDeniedByAPI: "session denied because its protocol is not offered"
+      case .sessionDeniedByAPI: "session refused because its protocol is not offered"
       case .bytesDelivered: "bytes delivered"
       }
     }

@@ -78,7 +78,7 @@ struct PublicationWatch {
     case .sessionOpen(_, let name):
       guard event.subject?.protocols.contains(name) == true else {
         return SoakViolation(
-          .opening, "a session was opened on \(name), and the accessory offers \(event.subject?.protocols ?? [])")
+          .opening, "a session was opened on \(name), but the accessory offers \(event.subject?.protocols ?? [])")
       }
     default: break
     }

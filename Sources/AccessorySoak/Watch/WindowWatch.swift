@@ -135,7 +135,7 @@ struct WindowWatch {
     if end == .device {
       guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {
         return SoakViolation(
-          .acknowledgement, "answered a SYN with number \(header.acknowledgement), which never came")
+          .acknowledgement, "answered a SYN with number \(header.acknowledgement), which never arrived")
       }
       peerParameters = offer.parameters
       startReceiving(after: offer.sequence)

@@ -70,7 +70,7 @@ extension USBDescriptors.Configuration {
     while offset < end {
       let length = Int(bytes[offset])
       guard length >= 2, length <= end - offset else {
-        throw DescriptorError(offset, "a descriptor claims \(length) bytes, and \(end - offset) follow")
+        throw DescriptorError(offset, "a descriptor claims \(length) bytes, but only \(end - offset) follow")
       }
       try configuration.add(bytes[offset..<offset + length])
       offset += length

@@ -58,7 +58,8 @@ public final class USBDevices: DescriptorHandler {
       monitors.append((monitor, try loop.watch(udev_monitor_get_fd(monitor), for: .readable, self)))
     }
     guard !monitors.isEmpty else {
-      throw USBHostError.refused("watch for USB devices", reason: "the kernel gives no netlink socket for them")
+      throw USBHostError.refused(
+        "watch for USB devices", reason: "the kernel provides no netlink socket for USB devices")
     }
     for accessory in USBEnumeration.scan(udev) { note(accessory) }
   }

@@ -60,7 +60,7 @@ package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .noAccessory(let reason):
-      "it is not an accessory: \(reason); an accessory has an interface \(USBInterface.Kind.iAP) with a bulk pair"
+      "it is not an accessory: \(reason); an accessory needs an interface \(USBInterface.Kind.iAP) with a bulk pair"
     case .failed(let reason), .server(let reason): reason
     }
   }

@@ -80,7 +80,7 @@ public enum USBIPAnswers {
     case 0: break
     case 2: throw .failed("another client uses it")
     case 4: throw .failed("no such device")
-    case let status: throw .failed("the server refused it (status \(status))")
+    case let status: throw .failed("the server refused the request (status \(status))")
     }
     guard bytes.count >= 8 + USBIPOffer.recordSize else { return nil }
     return USBIPOffer(record: bytes[8..<8 + USBIPOffer.recordSize])
@@ -91,7 +91,7 @@ public enum USBIPAnswers {
       throw .failed("it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
     }
     if bytes.count >= 4, bytes.bigEndian16(at: 2) != code {
-      throw .failed("it answered another request (code \(bytes.bigEndian16(at: 2)))")
+      throw .failed("it answered a different request (code \(bytes.bigEndian16(at: 2)))")
     }
   }
 }
@@ -131,13 +131,13 @@ enum USBIPDescriptors {
   ) throws(PlugProblem) -> [UInt8]? {
     guard bytes.count >= headerSize else { return nil }
     guard bytes.bigEndian32(at: 0) == 3, bytes.bigEndian32(at: 4) == sequence else {
-      throw .failed("it answered a different request from the one for its descriptors")
+      throw .failed("it answered a different request instead of the one for its descriptors")
     }
     let (status, count) = (Int32(bitPattern: bytes.bigEndian32(at: 20)), bytes.bigEndian32(at: 24))
     guard status == 0, count <= UInt32(length) else {
       throw .failed(
         status == 0
-          ? "it sent \(count) bytes of descriptors where \(length) were requested"
+          ? "it sent \(count) bytes of descriptors, but only \(length) were requested"
           : "it refused the request for its descriptors (status \(status))")
     }
     guard bytes.count >= headerSize + Int(count) else { return nil }

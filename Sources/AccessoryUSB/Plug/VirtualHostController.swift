@@ -26,7 +26,7 @@ public struct VirtualHostController: Sendable {
       throw Problem(description: "this kernel has no virtual USB host controller: \(KernelModule.virtualHost.remedy)")
     }
     guard access("\(folder)/attach", W_OK) == 0 else {
-      throw Problem(description: "plugging devices into the kernel needs root: run it with sudo")
+      throw Problem(description: "attaching devices to the kernel needs root: run the command with sudo")
     }
   }
 

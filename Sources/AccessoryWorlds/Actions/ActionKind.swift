@@ -58,10 +58,11 @@ extension WorldAction {
   }
 
   private static let sides = [
-    OneOfSide("accessory", "what an accessory does"), OneOfSide("cable", "what happens to an accessory's cable"),
-    OneOfSide("device", "what the device does"), OneOfSide("app", "what happens to the app"),
-    OneOfSide("sdk", "what another SDK in the app's process does; it shares the app's registrations and sessions"),
-    OneOfSide("otherApp", "what happens to another app, which is not running at the start"),
+    OneOfSide("accessory", "the accessory's action"), OneOfSide("cable", "the event on an accessory's cable"),
+    OneOfSide("device", "the device's action"), OneOfSide("app", "the app's action, or an event that affects the app"),
+    OneOfSide(
+      "sdk", "the action of another SDK in the app's process, which shares the app's registrations and sessions"),
+    OneOfSide("otherApp", "the same for another app, which is not running at the start"),
   ]
 
   /// Whether the accessory must be plugged in (true) or unplugged (false) for the action, or nil if the action is
@@ -142,7 +143,8 @@ struct ActionRows {
       if given.message.send != ActionKeys().message.send { given.message.checkParameters(object) }
       guard let subjects, only == nil, object.value("of") == nil else { return }
       let choice = subjects.isEmpty ? "there is none" : subjects.map { "'\($0)'" }.joined(separator: ", ")
-      object.error("there are several: add 'of' with the name of the \(isOfApp ? "app" : "accessory"): \(choice)")
+      object.error(
+        "there are several choices: add 'of' with the name of the \(isOfApp ? "app" : "accessory"): \(choice)")
     }
     let kind = Kind(record, { make($0.of ?? only ?? "", $0) }) { action in
       var given = ActionKeys(action)
@@ -168,17 +170,17 @@ struct ActionRows {
       [
         Field(
           "sees", \.sees, .list(of: .name("accessory", among: names.accessories)),
-          "with `look`: the accessories that the app must list, in order of publication", isRequired: true)
+          "with `look`: the accessories that the app must see in its list, in order of publication", isRequired: true)
       ]
     case .message:
       [
         Field(
           "send", \.message.send, Profile.MessageName.format,
-          "with `message`: the control message, by name or number; if a rule sends this message, its "
-            + "parameters replace the rule's, and a subscribed end receives it at once", isRequired: true),
+          "with `message`: the control message, by name or number; if a rule also sends this message, the new "
+            + "parameters replace the rule's, and a subscribed end receives the message at once", isRequired: true),
         Field(
           "parameters", \.message.parameters, MessageValue.parameters,
-          "with `message`: its parameters, as in a profile's rules"),
+          "with `message`: the message's parameters, as in a profile's rules"),
       ]
     case .quirk: [Field("quirk", \.quirk, .oneOf(Quirk.format), "the quirk", isRequired: true)]
     case .faults: [Field("faults", \.faults, .cableFaults, "the faults", isRequired: true)]
@@ -188,6 +190,6 @@ struct ActionRows {
   private func of(among names: [String]?, _ what: String) -> Field<ActionKeys> {
     Field(
       "of", \.of, .optional(.name(what, among: names)),
-      "the accessory or app concerned; optional if there is only one")
+      "the name of the accessory or app; optional if there is only one")
   }
 }

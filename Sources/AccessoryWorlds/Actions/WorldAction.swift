@@ -83,7 +83,9 @@ extension WorldAction {
       row("cable.pull", "Pull an accessory's cable; bytes in flight are lost.", all, "accessory.pull") {
         .pull($0)
       },
-      row("cable.pullUnnoticed", "Pull an accessory's cable, unnoticed by the device.") { .pull($0, unnoticed: true) },
+      row("cable.pullUnnoticed", "Pull an accessory's cable without the device noticing.") {
+        .pull($0, unnoticed: true)
+      },
       row(
         "accessory.flicker",
         "Unplug an accessory and plug it in again with a flicker: the accessory connects without protocols, "

@@ -12,7 +12,7 @@ struct ScenarioAppSection: Equatable {
   var rules = AppRules()
 
   static let format = Record(
-    "app", "the app: its Info.plist, and how the system treats it", Self()
+    "app", "the app: its Info.plist, and how the system treats the app", Self()
   ) {
     Field(
       "protocols", \.protocols, .optional(.list(of: .text)),
@@ -67,7 +67,7 @@ extension AppRules {
       "what happens when an app opens a session for a protocol it does not declare")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
-      "whether the background mode has an effect, as it has had since iOS 5")
+      "whether the background mode has an effect, as it does since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .choice,

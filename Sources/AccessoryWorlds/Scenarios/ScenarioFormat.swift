@@ -16,7 +16,7 @@ extension Scenario {
   /// Returns the format of scenario files. `names` contains the names that a file can refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
-      "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
+      "scenario", "the events that affect accessories, cables, the device and an app, and what the app must see", base
     ) {
       About.format.fields(at: \.about)
       Field(
@@ -29,9 +29,9 @@ extension Scenario {
       Field.cable(\.speed, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker, \.order)
-        Field("auth", \.authentication, .choice, "how the device treats an accessory that does not authenticate")
+        Field("auth", \.authentication, .choice, "how the device treats an accessory whose authentication fails")
         Field.refused(
-          ["window", "packetLength", "firstSession", "link"], "only for the device of a scenario with 'apps'")
+          ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
       }
       Field("app", \.appSection, .object(ScenarioAppSection.format), ScenarioAppSection.format.summary)
       Field(
@@ -42,7 +42,7 @@ extension Scenario {
         "expect", \.expectations, .list(of: .object(Expectation.format(names))),
         "the events that the app must see, in order",
         isRequired: true)
-      Field.refused(["apps", "forbid"], "only for a scenario with 'apps'")
+      Field.refused(["apps", "forbid"], "only a scenario with 'apps'")
     }
   }
 
@@ -110,7 +110,7 @@ extension Scenario.About {
     Field("description", \.summary, .text, "one sentence: what the scenario reproduces", isRequired: true)
     Field(
       "reproduces", \.reproduces, .list(of: .text),
-      "the numbers of the behaviors and failures that the scenario reproduces")
+      "the numbers of the behaviors and failures reproduced by the scenario")
     Field("source", \.source, .text, "where the failure was reported")
     Field("story", \.story, .text, "what happened, and to which product")
     Field("survival", \.survival, .text, "how an app can survive the failure")
@@ -151,7 +151,7 @@ extension Format<[Scenario.Part]> {
       return .object(
         Record(part.name, part.summary, part.base) {
           part.fields(at: \.self)
-          Field.refused(["link", "streams"], "only for an accessory of a scenario with 'apps'")
+          Field.refused(["link", "streams"], "only an accessory of a scenario with 'apps'")
         })
     }.map { parts in
       parts.map { Scenario.Part(name: $0.name, profile: $0.value.whole) }
@@ -207,7 +207,7 @@ extension Field {
     [
       Field(
         "policy", policy, .choice,
-        "when the device publishes an accessory to apps: once the accessory is ready, or earlier"),
+        "when the device shows an accessory to apps: once the accessory is ready, or earlier"),
       Field(
         "flicker", flicker, .optional(.deviceFlicker),
         "a flicker caused by the device: the quirk's parameters, such as `cycles=2`; may be empty"),
@@ -274,7 +274,7 @@ extension Scenario.Expectation {
       Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "the event to expect", isRequired: true)
       Field(
         "of", \.accessory, .optional(.name("accessory", among: names.accessories)),
-        "the accessory concerned; default: any")
+        "the name of the accessory; default: any")
       Field(
         "protocols", \.protocols, .optional(.list(of: .text)), "the protocols that the accessory offers; default: any")
       Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "no earlier than this time")

@@ -3,7 +3,7 @@ import AccessoryFormats
 extension Scenario {
   /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives it.
   public var page: String {
-    let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
+    let client = naiveClient.map { "The client \($0) fails: it \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
   }
 
@@ -15,12 +15,12 @@ extension Scenario {
     let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
-      played.append(("easim scenario run \(name) --client naive", "exit code 1: a client that breaks"))
+      played.append(("easim scenario run \(name) --client naive", "a client that fails (exit code 1)"))
     }
     let address = "unix:/tmp/\(name)\(accessories.count > 1 ? "-{index}" : "").sock"
     let inRealTime = [
-      ("easim run --scenario \(name) --on \(address)", "in real time (\(DurationText.format(length))): the accessory"),
-      ("easim scenario run \(name) --at \(address)", "in a second terminal: the device with the app"),
+      ("easim run --scenario \(name) --on \(address)", "the accessory, in real time (\(DurationText.format(length)))"),
+      ("easim scenario run \(name) --at \(address)", "the device and the app, in a second terminal"),
     ]
     return "```sh\n\(aligned(played))\n```\n\n```sh skip=\"two terminals\"\n\(aligned(inRealTime))\n```"
   }
@@ -31,7 +31,7 @@ extension Scenario {
   }
 
   private func mistake(of client: String) -> String {
-    ScenarioClients.naive.first { $0.name == client }?.mistake ?? "has a mistake of its own"
+    ScenarioClients.naive.first { $0.name == client }?.mistake ?? "makes a different mistake"
   }
 }
 

@@ -73,10 +73,10 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   public var description: String {
     switch self {
     case .wrongChallengeSize(let expected, let actual):
-      "the challenge has \(actual) bytes, but this coprocessor signs \(expected)"
+      "the challenge has \(actual) bytes, but this coprocessor signs \(expected) bytes"
     case .certificate(let error): error.description
     case .wrongResponseSize(let expected, let actual):
-      "a response of \(actual) bytes, but this coprocessor's have \(expected)"
+      "the response has \(actual) bytes instead of \(expected)"
     case .wrongSignature: "the response signs neither the challenge nor its hash with the certificate's key"
     case .foreignCertificate(let text): text
     case .signer(let text): "the signer \(text)"

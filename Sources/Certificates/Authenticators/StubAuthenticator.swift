@@ -56,7 +56,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
     guard response == Self.response(seed: seed, generation, to: challenge) else {
-      return .refused(reason: "the response is not what the stub coprocessor of seed \(seed) answers to this challenge")
+      return .refused(
+        reason: "the response differs from the stub coprocessor's answer to this challenge (seed \(seed))")
     }
     return .accepted(warnings: [])
   }
@@ -96,7 +97,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   }
 
   private static func foreign(_ certificate: [UInt8]) -> String {
-    "a stub judges stub certificates only, and this one (\(certificate.count) bytes) begins "
+    "a stub verifies only stub certificates, and this one (\(certificate.count) bytes) begins "
       + Hex.excerpt(certificate.prefix(16))
   }
 

@@ -134,10 +134,11 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
     switch self {
     case .empty: "the certificate is empty"
     case .stub:
-      "this is a stub coprocessor's certificate; use a stub on both ends, or on the accessory's a simulated coprocessor"
-    case .pemText: "the certificate is PEM text (it begins with -----BEGIN); the wire carries it in DER"
+      "this is a stub coprocessor's certificate; use a stub on both ends, or a simulated coprocessor on the "
+        + "accessory's end"
+    case .pemText: "the certificate is PEM text (it begins with -----BEGIN); send it in DER"
     case .bareX509(let byteCount):
-      "this is a bare X.509 certificate of \(byteCount) bytes; devices want it inside a PKCS#7 SignedData envelope"
+      "this is a bare X.509 certificate of \(byteCount) bytes; devices expect it in a PKCS#7 SignedData envelope"
     case .notDER(let first, let byteCount):
       "\(byteCount) bytes that are not a certificate: they begin with \(Hex.excerpt(first)), but DER begins with 30"
     case .damaged(let offset, let what, let bytes):
@@ -145,12 +146,12 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
     case .notAnEnvelope(let reason, let first):
       "valid DER, but not a PKCS#7 SignedData with certificates (\(reason)); it begins \(Hex.excerpt(first))"
     case .trailingBytes(let offset, let bytes):
-      "the envelope ends at byte \(offset) and more follows: \(Hex.excerpt(bytes))"
+      "the envelope ends at byte \(offset), but more bytes follow: \(Hex.excerpt(bytes))"
     case .wrongNumber(let count, let limit):
       count == 0
-        ? "the envelope holds no certificate"
-        : "the envelope holds \(count) certificates, more than the \(limit) allowed"
-    case .unusableKey(let what): "the certificate's key is \(what); coprocessors have P-256 or RSA-1024"
+        ? "the envelope contains no certificate"
+        : "the envelope contains \(count) certificates, more than the \(limit) allowed"
+    case .unusableKey(let what): "the certificate's key is \(what); coprocessors use P-256 or RSA-1024"
     }
   }
 }

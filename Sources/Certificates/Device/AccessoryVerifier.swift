@@ -35,7 +35,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     do throws(AuthenticatorError) {
       let known = try known(certificate)
       _ = try verify(response: response, challenge: challenge, certificate: known.certificate)
-      let chain = known.chainProblem.map { "the certificate's chain is unknown: \($0)" }
+      let chain = known.chainProblem.map { "the certificate's issuer is unknown: \($0)" }
       return .accepted(warnings: [known.certificate.dateProblem, chain].compactMap(\.self))
     } catch {
       return .refused(reason: error.description)

@@ -126,7 +126,7 @@ struct DERFault: Equatable {
     if flags & 0x01 != 0 { return DERFault(offset: header, what: "an indefinite length, which DER forbids") }
     let valueEnd = position + length
     if flags & V_ASN1_CONSTRUCTED != 0 {
-      if depth == depthLimit { return DERFault(offset: header, what: "values nested deeper than \(depthLimit)") }
+      if depth == depthLimit { return DERFault(offset: header, what: "values are nested deeper than \(depthLimit)") }
       while position < valueEnd {
         if let fault = fault(start, &position, end: valueEnd, depth: depth + 1) { return fault }
       }
@@ -171,6 +171,6 @@ final class TrustedChain: @unchecked Sendable {
     let reason =
       X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context.pointer))).map { String(cString: $0) } ?? ""
     LibraryReasons.take()
-    return isTrusted ? nil : "\(reason); it says it is signed by \(certificate.issuer)"
+    return isTrusted ? nil : "\(reason); it names \(certificate.issuer) as its issuer"
   }
 }

@@ -87,7 +87,7 @@ struct CertificateDraft {
 enum Envelope {
   static func around(_ certificate: [UInt8]) -> [UInt8] {
     guard let parsed = ParsedCertificates.bare(certificate) else {
-      preconditionFailure("our own certificate cannot be read")
+      preconditionFailure("the generated certificate cannot be read")
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")

@@ -15,7 +15,7 @@ struct Owned<Pointer>: ~Copyable {
   /// null.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
-      preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
+      preconditionFailure("libcrypto returned nothing for valid values: \(LibraryReasons.take())")
     }
     pointer = made
     self.free = free
@@ -50,7 +50,7 @@ enum LibraryReasons {
 
   /// Traps if `result` is a failure. Use this method for calls on values that easim itself created.
   static func must(_ result: Int32, _ what: StaticString) {
-    precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
+    precondition(result == 1, "libcrypto refused valid values (\(what)): \(take())")
   }
 }
 

@@ -19,27 +19,28 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .readWithoutBytes(let name):
-      "\(name): read without bytes available; Apple's stream blocks until some arrive. Read after hasBytesAvailable"
+      "\(name): read without bytes available; Apple's stream blocks until bytes arrive. Read after hasBytesAvailable"
     case .writeWithoutSpace(let name):
       "\(name): write without space available; Apple's stream fails the write. Write after hasSpaceAvailable"
     case .shortWrite(let name, let lost):
-      "\(name): \(lost), and the rest was never written, so it is lost. Keep what write does not take, and write it at "
-        + "hasSpaceAvailable"
+      "\(name): \(lost), and the rest was never written, so it is lost. Keep the bytes that write does not accept, and "
+        + "write them at hasSpaceAvailable"
     case .sessionNotClosed(let name):
       "\(name): the session was released with an open stream; on Apple's systems this can block the next session. "
         + "Close both streams first"
     case .syncOnMain(let trace):
       "DispatchQueue.main.sync was called on the main queue"
         + (trace.place.map { " at \($0)" } ?? "")
-        + ": it waits for itself, and the process ends now. Notifications, delegates and streams of the main run loop are "
-        + "on that queue already; call without it, or use async"
+        + ": the call waits for itself, so easim ends the process. Notifications, delegates and streams of the main "
+        + "run loop are on that queue already; call without it, or use async"
     case .secondSession(let name, let first, let second):
       "\(name): a second session closes the first, as on Apple's systems. The first was opened \(first), the second "
         + "\(second). Close both streams of the first; an observer that outlives its test opens sessions in the worlds of "
         + "later tests, so remove it"
     case .stream(let name, .ownDelegate):
-      "\(name): a stream without a delegate was opened and scheduled; on Apple's systems it is its own delegate, and the "
-        + "app can crash at the first event. Set a delegate before the run loop runs, or poll without a schedule"
+      "\(name): a stream without a delegate was opened and scheduled; on Apple's systems it is its own delegate, and "
+        + "the app can crash at the first event. Set a delegate before the run loop runs, or poll without scheduling "
+        + "the stream"
     case .stream(let name, .deadLoop):
       "\(name): a stream is scheduled on a run loop that never runs, so its delegate gets no events. Schedule it on "
         + "RunLoop.main, or run the loop of that thread"

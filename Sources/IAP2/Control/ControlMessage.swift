@@ -32,7 +32,7 @@ public struct ControlMessage: Hashable, Sendable {
   /// The six header bytes as one big-endian number.
   var header: UInt64 {
     let length = body.count + Self.headerSize
-    precondition(length <= Int(UInt16.max), "a control message holds at most 65,529 bytes of parameters")
+    precondition(length <= Int(UInt16.max), "a control message can contain at most 65,529 bytes of parameters")
     return 0x4040 << 32 | UInt64(length) << 16 | UInt64(id.rawValue)
   }
 

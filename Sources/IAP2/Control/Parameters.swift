@@ -84,9 +84,9 @@ extension Parameter {
 
   /// Returns the value as text, without its terminating zero byte.
   public func text() throws(ParameterError) -> String {
-    guard let last = value.last, last == 0 else { throw fail("is text without the zero byte that ends it") }
+    guard let last = value.last, last == 0 else { throw fail("is text without a terminating zero byte") }
     let bytes = value.dropLast()
-    if bytes.contains(0) { throw fail("is text with a zero byte in it") }
+    if bytes.contains(0) { throw fail("is text that contains a zero byte") }
     guard let text = String(validating: bytes, as: UTF8.self) else { throw fail("is not UTF-8") }
     return text
   }
@@ -100,7 +100,7 @@ extension Parameter {
 
   /// Returns the two-byte numbers that are packed into the value.
   public func list() throws(ParameterError) -> [UInt16] {
-    guard value.count % 2 == 0 else { throw fail("is a list of two-byte numbers of \(value.count) bytes") }
+    guard value.count % 2 == 0 else { throw fail("has \(value.count) bytes, which is not a list of two-byte numbers") }
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
@@ -128,7 +128,7 @@ extension [Parameter] {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
     }
     if let second = self[(index + 1)...].first(where: { $0.id == id }) {
-      throw ParameterError("parameter \(id) (\(name)) comes twice", offset: second.offset, bytes: second.value)
+      throw ParameterError("parameter \(id) (\(name)) occurs twice", offset: second.offset, bytes: second.value)
     }
     return self[index]
   }

@@ -53,7 +53,8 @@ public struct FileReceiver: Sendable {
     case 0x01, 0x03, 0x05: return []
     default:
       return [
-        .malformed("a file transfer has no operation \(Hex.plain([packet[1]])): \(Hex.spaced(packet.prefix(32)))")
+        .malformed(
+          "a file transfer has the unknown operation \(Hex.plain([packet[1]])): \(Hex.spaced(packet.prefix(32)))")
       ]
     }
   }
@@ -77,7 +78,7 @@ public struct FileReceiver: Sendable {
     }
     if size == 0 { return again + [.send([id, 0x05]), .received(id, type: type, [])] }
     guard transfers.count < Self.transferLimit else {
-      return again + [.send([id, 0x02]), .failed(id, "\(Self.transferLimit) others are under way")]
+      return again + [.send([id, 0x02]), .failed(id, "\(Self.transferLimit) other transfers are in progress")]
     }
     transfers[id] = Transfer(size: Int(size), type: type)
     return again + [.began(id, size: Int(size)), .send([id, 0x01])]
@@ -85,7 +86,7 @@ public struct FileReceiver: Sendable {
 
   private mutating func take(_ id: UInt8, _ data: ArraySlice<UInt8>, isLast: Bool) -> [Action] {
     guard var transfer = transfers.removeValue(forKey: id) else {
-      return [.malformed("\(data.count) bytes came for file \(id), which was not set up")]
+      return [.malformed("\(data.count) bytes arrived for file \(id), which was not set up")]
     }
     transfer.bytes += data
     let count = transfer.bytes.count

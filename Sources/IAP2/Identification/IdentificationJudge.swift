@@ -161,11 +161,11 @@ private struct IdentificationFindings {
     let (sent, received) = (identification.messagesSent, identification.messagesReceived)
     func isReserved(_ message: MessageID) -> Bool { [0x1D, 0xAA].contains(message.rawValue >> 8) }
     for (parameter, list, sender) in [(UInt16(6), sent, Link.Role.accessory), (7, received, .device)] {
-      add(.reservedMessage, parameter, list.filter(isReserved), "these are implied and must not be listed")
+      add(.reservedMessage, parameter, list.filter(isReserved), "these messages are implied and must not be listed")
       let wrong = list.filter { id in
         !isReserved(id) && MessageCatalog.entry(id)?.sender.map { $0 != sender } ?? false
       }
-      add(.wrongDirection, parameter, wrong, "these are sent by the other end")
+      add(.wrongDirection, parameter, wrong, "these messages are sent by the other end")
     }
     let unstopped = MessageRelations.stopForStart.filter { sent.contains($0.start) && !sent.contains($0.stop) }
     add(.startWithoutStop, 6, unstopped.map(\.start), "the message that ends it is not declared")
@@ -173,7 +173,7 @@ private struct IdentificationFindings {
       received.contains($0.answer) && !sent.contains($0.request)
     }
     add(
-      .receivedWithoutRequest, 7, unasked.map(\.answer), "the message that asks for it is not declared as sent")
+      .receivedWithoutRequest, 7, unasked.map(\.answer), "the message that requests it is not declared as sent")
     // Sessions with native transport open and close without messages on the link.
     guard identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) else { return }
     let missing = [MessageID.startExternalAccessorySession, .stopExternalAccessorySession]

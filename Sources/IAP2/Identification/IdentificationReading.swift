@@ -104,7 +104,7 @@ public struct IdentificationReading: Hashable, Sendable {
     let text = try whole.text()
     add(
       .textWithoutEnd, group ?? parameter.id,
-      (group == nil ? "" : "its parameter \(parameter.id): ") + "the text lacks the zero byte that ends it")
+      (group == nil ? "" : "its parameter \(parameter.id): ") + "the text lacks its terminating zero byte")
     return text
   }
 

@@ -68,7 +68,7 @@ extension LinkEnd: CustomStringConvertible {
     case .asleep: "the device put the link to sleep"
     case .restarted: "the other end restarted the link"
     case .unsynchronized(let attempts): "no answer to \(attempts) SYN packets"
-    case .legacyDevice(let frame): "the device speaks iAP1 only (it answered \(Hex.spaced(frame)))"
+    case .legacyDevice(let frame): "the device speaks only iAP1 (it answered \(Hex.spaced(frame)))"
     case .unusable(let error): error.description
     }
   }

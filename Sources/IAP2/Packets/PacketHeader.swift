@@ -31,7 +31,8 @@ public struct PacketHeader: Hashable, Sendable {
   public init(
     control: ControlBits, sequence: UInt8, acknowledgement: UInt8, session: UInt8 = 0, payloadCount: Int = 0
   ) {
-    precondition(payloadCount <= Int(UInt16.max) - Self.overhead, "a link packet holds at most 65,525 payload bytes")
+    precondition(
+      payloadCount <= Int(UInt16.max) - Self.overhead, "a link packet can contain at most 65,525 payload bytes")
     length = UInt16(payloadCount == 0 ? Self.size : payloadCount + Self.overhead)
     self.control = control
     self.sequence = sequence

@@ -169,16 +169,16 @@ extension Peer where Role == AccessoryRole {
     guard let (protocolID, id) = request else { return }
     guard core.carriesSessions else {
       core.events.append(
-        .malformed("\(message.id) asks for session \(id) on a link without an External Accessory session"))
+        .malformed("\(message.id) requests session \(id) on a link without an External Accessory session"))
       return
     }
     if core.sessions.index(of: id) != nil {
-      core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
+      core.events.append(.malformed("\(message.id) requests session \(id), which is already open"))
       return
     }
     // A device that requests thousands of sessions gets no answers beyond the limit.
     guard core.sessions.openCount < Self.sessionLimit else {
-      core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
+      core.events.append(.malformed("\(message.id) requests more than \(Self.sessionLimit) sessions at once"))
       return
     }
     core.sessions.open(id, protocolID: protocolID, .requested)

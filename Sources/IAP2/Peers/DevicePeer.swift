@@ -194,7 +194,7 @@ extension Peer where Role == DeviceRole {
 
   private mutating func handleUpdate(_ message: ControlMessage) {
     guard let accepted = role.accepted else {
-      core.events.append(.malformed("\(message.id) arrived before an identification was accepted"))
+      core.events.append(.malformed("\(message.id) arrived before the identification was accepted"))
       return
     }
     let texts = core.decode(message) { parameters throws(ParameterError) in

@@ -109,12 +109,12 @@ public struct LineWatch {
     if let awaited = state.awaited { found[.awaited(awaited)] = "waiting for the accessory's \(awaited) for 5 s" }
     if let oldest = state.oldestUnacknowledged {
       found[.unacknowledged(oldest: oldest, establishments: state.counters.establishments)] =
-        "\(state.unacknowledgedBytes) bytes sent, none acknowledged for 5 s"
+        "\(state.unacknowledgedBytes) bytes sent, but none acknowledged for 5 s"
     }
     if let length = state.announcedLength, state.arrivedOfPacket < length {
       found[.heldUp(length: length, packetsReceived: state.counters.packetsReceived)] =
-        "a header announces a packet of \(length) bytes, of which \(state.arrivedOfPacket) arrived in 5 s; whatever "
-        + "follows waits for the rest"
+        "a header announces a packet of \(length) bytes, of which only \(state.arrivedOfPacket) arrived in 5 s; all "
+        + "later bytes wait for the rest"
     }
     if state.paddingBytes > 0, state.counters.packetsReceived == 0, state.counters.skippedBytes == 0,
       state.counters.establishments == 0

@@ -26,7 +26,7 @@ extension PeerCore {
     guard let session = controlSession else { return false }
     let count = message.body.count + ControlMessage.headerSize
     guard count <= Int(UInt16.max) else {
-      events.append(.malformed("\(message.id) needs \(count) bytes and a message has at most 65535: not sent"))
+      events.append(.malformed("\(message.id) needs \(count) bytes, but a message can have at most 65535: not sent"))
       return false
     }
     link.send(message, session: session)

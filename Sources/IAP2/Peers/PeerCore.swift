@@ -135,8 +135,8 @@ public struct PeerCore: ~Copyable {
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
       .malformed(
-        "a packet of \(header.payloadCount) bytes for link session \(header.session) has a wrong checksum, and this link "
-          + "does not repeat packets: \(Hex.spaced(shown))"))
+        "a packet of \(header.payloadCount) bytes for link session \(header.session) has a wrong checksum, and this "
+          + "link does not retransmit packets: \(Hex.spaced(shown))"))
   }
 
   /// Passes a piece's bytes to `body`, which may change everything except the bytes that the scanner carries over.
@@ -243,14 +243,15 @@ public struct PeerCore: ~Copyable {
     } else {
       let shown = payload.withUnsafeBytes { Hex.spaced($0.prefix(32)) }
       events.append(
-        .malformed("\(payload.byteCount) bytes came for link session \(session), which was not declared: \(shown)"))
+        .malformed("\(payload.byteCount) bytes arrived for link session \(session), which was not declared: \(shown)"))
     }
   }
 
   private mutating func deliverData(_ payload: RawSpan, now: Instant) {
     guard let link = externalAccessorySession, let id = sessionID(link, payload) else {
       let bytes = payload.withUnsafeBytes { [UInt8]($0) }
-      events.append(.malformed("External Accessory data needs 2 bytes of session number: \(Hex.spaced(bytes))"))
+      events.append(
+        .malformed("External Accessory data must begin with a session number of 2 bytes: \(Hex.spaced(bytes))"))
       return
     }
     let data = payload.extracting(2..<payload.byteCount)

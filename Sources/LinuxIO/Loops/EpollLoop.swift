@@ -126,7 +126,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   @discardableResult
   public func run(until condition: () -> Bool = { false }, limit: Duration? = nil) -> Bool {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
-    precondition(begun, "an EpollLoop is being run already, by another thread or by a turn of its own")
+    precondition(begun, "the EpollLoop is already running, in another thread or in one of its own turns")
     defer { runner.store(0, ordering: .releasing) }
     return turn(until: condition, limit: limit)
   }
@@ -245,7 +245,7 @@ extension EpollLoop: SerialExecutor, TaskExecutor {
 
   /// Traps unless the caller is inside a turn of this loop.
   public func checkIsolated() {
-    precondition(runsHere, "this belongs to an actor of an EpollLoop, and the caller is not on that loop")
+    precondition(runsHere, "this belongs to an actor on an EpollLoop, but the caller is not on that loop")
   }
 
   /// Returns true if the caller is inside a turn of this loop.

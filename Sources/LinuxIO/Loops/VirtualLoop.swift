@@ -34,7 +34,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
     /// A line that describes the livelock.
     public var description: String {
-      "virtual time stands still: \(turns) turns at \(instant.seconds) s, and there is still work for the same instant"
+      "virtual time stands still: \(turns) turns at \(instant.seconds) s, and work for the same instant remains"
     }
   }
 
@@ -99,7 +99,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   private func turn(at next: Instant) throws(Livelock) {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
-    precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
+    precondition(begun, "the VirtualLoop is already running, in another thread or in one of its own turns")
     defer { runner.store(0, ordering: .releasing) }
     try move(to: next)
     inbox.takeAll { $0() }

@@ -142,7 +142,7 @@ package enum TCPListener {
     of address: Address, _ host: String, _ port: UInt16, allowsRemote: Bool
   ) throws(TransportError) -> SocketAddress {
     guard let name = NameResolver.known(host, port: port)?.first else {
-      throw TransportError.unusable(address, "a listener needs a number or 'localhost', not the name '\(host)'")
+      throw TransportError.unusable(address, "a listener needs an IP address or 'localhost', not the name '\(host)'")
     }
     guard allowsRemote || name.isLoopback else { throw TransportError.remoteNotAllowed(address) }
     return name

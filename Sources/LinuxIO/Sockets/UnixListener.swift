@@ -44,7 +44,7 @@ package enum UnixListener {
       switch error {
       case .held(let pid): throw TransportError.inUse(address, pid: pid)
       case .isForeign(let file):
-        throw TransportError.unusable(address, "the file \(file) exists and is not a lock of easim; remove it")
+        throw TransportError.unusable(address, "the file \(file) exists but is not an easim lock file; remove it")
       case .system(let error): throw error
       }
     }
@@ -59,7 +59,7 @@ package enum UnixListener {
       case .dead:
         unlink(path)
         code = attempt()
-      case .other: throw TransportError.unusable(address, "a file that is not a socket has this name")
+      case .other: throw TransportError.unusable(address, "another file, which is not a socket, has this name")
       }
     }
     if code != 0 { throw SystemError("make the socket", code: code) }
@@ -87,7 +87,7 @@ package enum UnixListener {
     case EPROTOTYPE: return .live
     case ENOENT: return .dead
     case ECONNREFUSED: return FileIdentity(path: path)?.isSocket == true ? .dead : .other
-    default: throw SystemError("ask whether the socket is in use", code: errno)
+    default: throw SystemError("check whether the socket is in use", code: errno)
     }
   }
 

@@ -154,7 +154,7 @@ struct TerminalLink {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFLNK, let target, target.hasPrefix("/dev/pts/") else {
-      throw .unusable(address, "a file that is not a link to a terminal has this name")
+      throw .unusable(address, "another file, which is not a link to a terminal, has this name")
     }
     guard stat(path, &status) == 0, !isStale else { return }
     let number = Int(target.dropFirst("/dev/pts/".count))

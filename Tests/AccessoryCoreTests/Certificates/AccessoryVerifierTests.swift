@@ -155,7 +155,7 @@ import Testing
     let device = StubAuthenticator(seed: 2)
     let real = Sample.current.certificate
     let message =
-      "a stub judges stub certificates only, and this one (607 bytes) begins "
+      "a stub verifies only stub certificates, and this one (607 bytes) begins "
       + "30 82 02 5b 06 09 2a 86 48 86 f7 0d 01 07 02 a0"
     #expect(throws: AuthenticatorError.foreignCertificate(message)) { try device.challenge(for: real) }
     #expect(device.judge(response: [], to: [], certificate: real) == .refused(reason: message))

@@ -216,7 +216,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "AA01 AuthenticationCertificate needs 70010 bytes and a message has at most 65535: not sent")
+          "AA01 AuthenticationCertificate needs 70010 bytes, but a message can have at most 65535: not sent")
       ])
   }
 

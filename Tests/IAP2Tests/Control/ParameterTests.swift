@@ -138,7 +138,7 @@ import Testing
         == "parameter 0 is text without the zero byte that ends it, at byte 0: (nothing)")
     #expect(
       problem("0008000065006e00") { _ = try $0[0].text() }
-        == "parameter 0 is text with a zero byte in it, at byte 0: 65 00 6e 00")
+        == "parameter 0 is text that contains a zero byte, at byte 0: 65 00 6e 00")
     #expect(
       problem("00070000c32800") { _ = try $0[0].text() } == "parameter 0 is not UTF-8, at byte 0: c3 28 00")
   }

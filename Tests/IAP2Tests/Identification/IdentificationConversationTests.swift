@@ -139,7 +139,7 @@ import Testing
     end.receives(says(1, 0x1D06, Sheet.parameter(0, Sheet.text("New"))))
     #expect(
       end.told() == [
-        .malformed("1D06 IdentificationInformationUpdate arrived before an identification was accepted")
+        .malformed("1D06 IdentificationInformationUpdate arrived before the identification was accepted")
       ])
   }
 

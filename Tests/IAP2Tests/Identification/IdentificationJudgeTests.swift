@@ -54,7 +54,8 @@ import Testing
   static let unreadable: [Case] = [
     Case(.unreadableParameter, 0, "parameter 0 is not UTF-8, at byte 0: ff 00", set(0, "ff00")),
     Case(
-      .unreadableParameter, 1, "parameter 1 is text with a zero byte in it, at byte 12: 45 00 31 00", set(1, "45003100")
+      .unreadableParameter, 1, "parameter 1 is text that contains a zero byte, at byte 12: 45 00 31 00",
+      set(1, "45003100")
     ),
     Case(.unreadableParameter, 8, "parameter 8 has 2 bytes instead of 1, at byte 65: 00 00", set(8, "0000")),
     Case(
@@ -99,7 +100,7 @@ import Testing
     ]
 
   static let others: [Case] = [
-    Case(.textWithoutEnd, 1, "the text lacks the zero byte that ends it", set(1, "45")),
+    Case(.textWithoutEnd, 1, "the text lacks its terminating zero byte", set(1, "45")),
     Case(
       .textWithoutEnd, 10, "its parameter 1: the text lacks the zero byte that ends it",
       set(10, Sheet.parameter(0, "01") + Sheet.parameter(1, "612e62"))),
@@ -139,7 +140,7 @@ import Testing
     Case(
       .startWithoutStop, 6, "the message that ends it is not declared: AE00 StartPowerUpdates", set(6, "ea03ae00")),
     Case(
-      .receivedWithoutRequest, 7, "the message that asks for it is not declared as sent: AE01 PowerUpdate",
+      .receivedWithoutRequest, 7, "the message that requests it is not declared as sent: AE01 PowerUpdate",
       set(7, "ea00ea01ae01")),
     Case(
       .reservedMessage, 6, "these are implied and must not be listed: 1D01 IdentificationInformation",

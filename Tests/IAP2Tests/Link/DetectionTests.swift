@@ -55,7 +55,7 @@ import Testing
     let shown = Sheet.unhex(frame).map { Sheet.hex([$0]) }.joined(separator: " ")
     #expect(
       LinkEnd.legacyDevice(frame: Sheet.unhex(frame)).description
-        == "the device speaks iAP1 only (it answered \(shown))")
+        == "the device speaks only iAP1 (it answered \(shown))")
   }
 
   /// Seed 305 of the lossy world found this: a flipped bit in an answer (length 3 instead of 2) makes the answer absorb

@@ -27,7 +27,7 @@ import Testing
 
   @Test func bytesThatAreNotAcknowledgedAreCounted() {
     let stuck = state { ($0.unacknowledgedBytes, $0.oldestUnacknowledged) = (312, 0x44) }
-    #expect(watch(Array(repeating: stuck, count: 9)) == ["5 312 bytes sent, none acknowledged for 5 s"])
+    #expect(watch(Array(repeating: stuck, count: 9)) == ["5 312 bytes sent, but none acknowledged for 5 s"])
     let moving = (0..<20).map { number in
       state { ($0.unacknowledgedBytes, $0.oldestUnacknowledged) = (312, UInt8(number / 4)) }
     }

@@ -147,14 +147,14 @@ import Testing
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 9, "c0ffee")) == [bare(0x41)])
     #expect(
-      end.told() == [.malformed("3 bytes came for link session 9, which was not declared: c0 ff ee")])
+      end.told() == [.malformed("3 bytes arrived for link session 9, which was not declared: c0 ff ee")])
   }
 
   @Test func dataOnTheLinksOwnSessionIsForNobodyToo() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 0, "c0ffee")) == [bare(0x41)])
     #expect(
-      end.told() == [.malformed("3 bytes came for link session 0, which was not declared: c0 ff ee")])
+      end.told() == [.malformed("3 bytes arrived for link session 0, which was not declared: c0 ff ee")])
   }
 
   @Test func aPacketOfAFileTransferIsAcknowledgedAndSurfaced() {

@@ -31,8 +31,8 @@ import Testing
       payload: Sheet.parameters(sessions: "000001"),
       problem: "a session has the number 0, which belongs to the link itself"),
     Case(payload: Sheet.parameters(sessions: "010001 010201"), problem: "two sessions have the number 1"),
-    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it needs exactly one control session"),
-    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it needs exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it must have exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it must have exactly one control session"),
   ]
 
   static let outOfRange = [

@@ -97,7 +97,8 @@ import Testing
     }
     #expect(
       text
-        == "a packet of 3 bytes for link session 2 has a wrong checksum, and this link does not repeat packets: 00 01 60"
+        == "a packet of 3 bytes for link session 2 has a wrong checksum, and this link does not retransmit packets: 00 "
+        + "01 60"
     )
   }
 

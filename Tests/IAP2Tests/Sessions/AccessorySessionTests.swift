@@ -196,7 +196,7 @@ import Testing
   @Test func dataWithoutASessionNumberIsShown() {
     var end = OneEnd.accessory()
     end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "7f"))
-    #expect(end.told() == [.malformed("External Accessory data needs 2 bytes of session number: 7f")])
+    #expect(end.told() == [.malformed("External Accessory data must begin with a session number of 2 bytes: 7f")])
   }
 
   @Test func dataThatIsNothingButASessionNumberIsNothing() {

@@ -99,8 +99,8 @@ import Testing
       rig.owner.end("a", linkWasUp: true, unfinishedAt: "AA00")
       #expect(rig.dialer.isUnfinished)
       #expect(
-        rig.dialer.trouble?.detail == "it had a link \(links == 1 ? "once" : "\(links) times") and never became ready; "
-          + "the last one ended after AA00 (it hung up)")
+        rig.dialer.trouble?.detail == "it set up a link \(links == 1 ? "once" : "\(links) times") but never became "
+          + "ready; the last link ended after AA00 (it hung up)")
       try rig.pass(.seconds(10))
       #expect(rig.finder.attempts.count == links + 1)
     }

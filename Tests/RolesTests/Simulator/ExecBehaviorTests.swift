@@ -157,7 +157,7 @@ import Testing
     wait("the program reads no more") { recorder.text == "closed\n" }
     recorder.send([UInt8](repeating: 1, count: 1_000))
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
-    #expect(rig.said == [.note("session 1: 1000 bytes arrived that the program did not read")])
+    #expect(rig.said == [.note("session 1: 1000 bytes that arrived were not read by the program")])
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
@@ -228,7 +228,7 @@ import Testing
     let recorders = try (0..<3).map { _ in try rig.open() }
     wait("the third is refused") { rig.endings.count == 1 }
     #expect(recorders[2].end == .closedByAccessory)
-    #expect(rig.said == [.warning("session 3: cat is not run: 2 programs are running already, the maximum")])
+    #expect(rig.said == [.warning("session 3: cat is not run: 2 programs are already running, which is the limit")])
     recorders[0].session.close()
     wait("the first program ends") { rig.accessory.runningPrograms == 1 }
     let next = try rig.open()
@@ -266,7 +266,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(
       rig.said == [
-        .warning("session 1: cat is not run: a program needs real time, but this world has virtual time")
+        .warning("session 1: cat is not run: a program needs real time, but this world runs in virtual time")
       ])
     #expect(recorder.end != nil)
   }

@@ -70,7 +70,7 @@ import Testing
         "the nearest rule is 'VERSION?': the bytes end after 7",
         "the nearest rule is 'VERSION?': more follows after byte 7",
         "the rule for 'OFF' applies only in on",
-        "the rule for 'ONCE' has answered 1 time, as often as it may",
+        "the rule for 'ONCE' has answered 1 time, which is its limit",
         "",
       ])
   }
@@ -386,7 +386,7 @@ import Testing
     let ear = try rig.open("com.example.a")
     ear.isDeaf = true
     try loop.advance(by: .seconds(3))
-    #expect(rig.said.contains(.warning("session 1: too many answers are waiting: a timer's are not sent")))
+    #expect(rig.said.contains(.warning("session 1: too many answers are waiting: a timer's answers were not sent")))
     #expect(rig.said.count < 20)
   }
 

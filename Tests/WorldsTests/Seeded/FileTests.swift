@@ -65,13 +65,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("apps: { a: { sessions: [] } }, app: {}", "only one without has 'app'"),
-    ("apps: { a: { sessions: [] } }, expect: []", "only one without has 'expect'"),
+    ("apps: { a: { sessions: [] } }, app: {}", "only a scenario without 'apps' has 'app'"),
+    ("apps: { a: { sessions: [] } }, expect: []", "only a scenario without 'apps' has 'expect'"),
     ("apps: []", "expected an object with names as keys, found a list"),
     ("expect: [], forbid: ['giveUp']", "only for a scenario with 'apps' has 'forbid'"),
     ("expect: [], device: { window: 5 }", "only for the device of a scenario with 'apps' has 'window'"),
     ("apps: {}, forbid: ['giveup']", "unknown value 'giveup', did you mean 'giveUp'?"),
-    ("apps: { a: { sessions: [{ readBytes: 5 }] } }", "'readBytes' and 'readEvery' need each other"),
+    ("apps: { a: { sessions: [{ readBytes: 5 }] } }", "'readBytes' and 'readEvery' must be given together"),
     ("apps: { a: { sessions: [{ resumesAfter: '1s' }] } }", "'resumesAfter' needs 'stopsAfter'"),
     ("apps: { a: { sessions: [{ closes: 'soon' }] } }", "'soon' is not a duration"),
     ("apps: {}, device: { link: { extendedAcknowledgement: 'always' } }", "unknown value 'always'"),
@@ -85,7 +85,7 @@ import Testing
 
   @Test(arguments: [
     ("app: 'launch'", "unknown value 'launch'"),
-    ("app: 'quit'", "there are several: add 'of' with the name of the app: 'a', 'b'"),
+    ("app: 'quit'", "there are several choices: add 'of' with the name of the app: 'a', 'b'"),
     ("app: 'quit', of: 'c'", "there is no app 'c'"),
     ("cable: 'pullUnnoticed'", "unknown value 'pullUnnoticed'"),
     ("device: 'ignoreCables'", "unknown value 'ignoreCables'"),

@@ -276,8 +276,8 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(
       port.warnings == [
-        "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no native "
-          + "channels"
+        "com.example.camera.frames: sessions use the link instead of native transport, because this cable has no "
+          + "native channels"
       ])
     let stream = Stream(try port.open())
     stream.write(Self.tenK)

@@ -100,6 +100,6 @@ import Testing
     }
     #expect(Refusal.authentication("why").sentence == "authentication failed (AA04): why")
     #expect(
-      Refusal.legacyAccessory(frame: [0xFF, 0x55]).sentence == "the accessory speaks iAP1 only: it sent ff 55")
+      Refusal.legacyAccessory(frame: [0xFF, 0x55]).sentence == "the accessory speaks only iAP1: it sent ff 55")
   }
 }

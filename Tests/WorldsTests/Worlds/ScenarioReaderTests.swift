@@ -183,7 +183,7 @@ import Testing
     let accessories = "left: { profile: 'echo' }, right: { profile: 'echo' }"
     #expect(
       complaints(document("{ at: '1s', app: 'openSession' }", accessories: accessories)) == [
-        "f:2:8: steps[0]: there are several: add 'of' with the name of the accessory: 'left', 'right'"
+        "f:2:8: steps[0]: there are several choices: add 'of' with the name of the accessory: 'left', 'right'"
       ])
     #expect(complaints(document("{ at: '1s', app: 'openSession', of: 'left' }", accessories: accessories)) == [])
   }

@@ -59,7 +59,7 @@ import Testing
     ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: says true"),
     (
       "\"nanoseconds\":1000000000", "\"nanoseconds\":1000000000,\"timeline\":[\"x\"]",
-      "scenarios[0].timeline: only a scenario that failed has one"
+      "scenarios[0].timeline: only a failed scenario has a timeline"
     ),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) throws {
     let text = Self.report([true, true]).json.text

@@ -57,7 +57,7 @@ struct RuleBook {
       return "the rule for \(ShownBytes.of(rule.request ?? rule.prefix ?? request)) "
         + (isElsewhere
           ? "applies only in \(rule.states.joined(separator: " and "))"
-          : "has answered \((rule.times ?? 0).counted("time")), as often as it may")
+          : "has answered \((rule.times ?? 0).counted("time")), which is its limit")
     }
     let others = rules.compactMap { $0.request ?? $0.prefix }
     let nearest = others.map { (zip($0, request).prefix { $0 == $1 }.count, $0) }

@@ -114,12 +114,12 @@ public struct ScriptBehavior: AccessoryBehavior {
       case .forward(let target, let bytes, let isUnframed):
         if hub.forward(bytes, to: target, isUnframed: isUnframed) { return }
         machine.notes.add(
-          .dropped, "no session of \(target) is open: an answer of \(bytes.count.counted("byte")) is not sent")
+          .dropped, "no session of \(target) is open: an answer of \(bytes.count.counted("byte")) was not sent")
       case .enter(let state): machine.enter(state, context.loop.now, &hub.memory)
       case .close(let reason): session.close(reason)
       case .accessory(let action):
         if case .quirk(let quirk) = action {
-          context.note("the accessory has the quirk \(quirk) from now on, as the script says")
+          context.note("from now on, the accessory has the quirk \(quirk), set by its script")
         }
         hub.perform?(action)
       }

@@ -87,7 +87,7 @@ struct ScriptMachine {
     case .endless:
       notes.add(
         .endless,
-        "a request passed \(RequestMatcher.longestRequest) bytes without its delimiter: "
+        "a request reached \(RequestMatcher.longestRequest) bytes without a delimiter: "
           + "everything up to the next delimiter was dropped")
       queue(script.otherwise ?? [], at: now)
     case .skipped(let count): notes.add(.skipped, "skipped \(count.counted("byte")) before the header of a frame")
@@ -146,7 +146,7 @@ struct ScriptMachine {
           queue(bytes, at: due)
         }
       }
-      for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
+      for number in unfit { notes.add(.unfit, "the number \(number) does not fit into its field in an answer") }
       // Without a delay, the state changes immediately. The next request is handled in the new state, even if both
       // requests arrive in the same read.
       if let next = answer.next {
@@ -164,13 +164,13 @@ struct ScriptMachine {
     guard case .frame(let frame) = script.framing else { return }
     do throws(Script.Frame.Fault) { answers.add(try frame.encode(bytes), at: due) } catch {
       guard case .tooLong(let count) = error else { return }
-      notes.add(.dropped, "an answer would be a frame of \(count) bytes, which is too long: not sent")
+      notes.add(.dropped, "an answer was not sent, because its frame of \(count) bytes would be too long")
     }
   }
 
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
     if answers.isFull {
-      return notes.add(.dropped, "too many answers are waiting: one from another session is not sent")
+      return notes.add(.dropped, "too many answers are waiting: an answer from another session was not sent")
     }
     if isUnframed { answers.add(bytes, at: now) } else { queue(bytes, at: now) }
   }
@@ -204,7 +204,7 @@ struct ScriptMachine {
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
-        notes.add(.dropped, "too many answers are waiting: a timer's are not sent")
+        notes.add(.dropped, "too many answers are waiting: a timer's answers were not sent")
       } else {
         add(timer.answers, TemplateRenderer(), now, &memory)
       }

@@ -47,14 +47,15 @@ extension GadgetError: CustomStringConvertible {
   private var problem: String {
     switch self {
     case .noControllers:
-      "this machine has no USB port that can be a device (/sys/class/udc is empty). On a board, configure the port at boot "
-        + "(docs/usb-and-bluetooth.md); for a simulated port"
+      "this machine has no USB port that can act as a device (/sys/class/udc is empty). On a board, configure the port "
+        + "at boot (docs/usb-and-bluetooth.md); for a simulated port"
     case .noController(let name, let existing):
       existing.isEmpty
         ? "there is no USB device controller '\(name)': " + Self.noControllers.description
         : "there is no USB device controller '\(name)'; this machine has \(existing.joined(separator: ", "))"
     case .severalControllers(let names):
-      "there are several USB device controllers; name one: " + names.map { "gadget:\($0)" }.joined(separator: ", ")
+      "there are several USB device controllers; choose one of: "
+        + names.map { "gadget:\($0)" }.joined(separator: ", ")
     case .taken(let controller, .gadget(let name)):
       "\(controller) is in use by the gadget '\(name)'; to free it: "
         + "echo | sudo tee " + "/sys/kernel/config/usb_gadget/\(name)/UDC".shellWord
@@ -65,7 +66,7 @@ extension GadgetError: CustomStringConvertible {
     case .noGadgets: "this kernel has no support for gadgets"
     case .noFunctionFS: "this kernel has no FunctionFS"
     case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"
-    case .notRoot: "making a gadget needs root: run it with sudo"
+    case .notRoot: "creating a gadget needs root: run the command with sudo"
     case .refused(let action, let code): "cannot \(action): \(String(cString: strerror(code)))"
     }
   }

@@ -109,7 +109,7 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
     case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
     case .owes(let debt): debt.problem
     case .madeRoom(let count):
-      "another client connected, and this one had waited longest of \(count) clients without a device"
+      "another client connected, and of \(count) clients without a device, this one had waited longest"
     }
   }
 }
@@ -142,7 +142,7 @@ enum USBIPDebt: CaseIterable {
     return switch self {
     case .request: "it connected but sent no request"
     case .answer: "it does not read the answers to its requests"
-    case .firstTransfer: "it has the device and sent no transfer within \(limit)"
+    case .firstTransfer: "it has the device but sent no transfer within \(limit)"
     case .restOfTransfer: "it sent the beginning of a transfer, but not the rest within \(limit)"
     case .transferAnswers: "it has the device but read no answers for \(limit)"
     }

@@ -32,7 +32,7 @@ public final class USBIPServer {
   /// makes.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
-    complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
+    complaints = ReportLimit("closed connections from USB/IP clients", on: loop, log: report)
   }
 
   /// Adds an accessory to this server's bus without plugging it in. The accessory keeps its bus ID when it is unplugged

@@ -29,7 +29,7 @@ class NaiveClient: ScenarioClient {
 }
 
 final class OpensAtFirstConnect: NaiveClient {
-  override class var mistake: String { "opens a session at the first connect, and gives up if it fails" }
+  override class var mistake: String { "opens a session at the first connect, and gives up if that fails" }
   private var hasTried = false
 
   override func opens(at accessory: PublishedAccessory) -> Bool {
@@ -39,7 +39,7 @@ final class OpensAtFirstConnect: NaiveClient {
 }
 
 final class ComparesSerialNumbers: NaiveClient {
-  override class var mistake: String { "treats any disconnect with its serial number as its own" }
+  override class var mistake: String { "treats any disconnect with the same serial number as its own accessory's" }
 
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) }
   override func closes(at accessory: PublishedAccessory) -> Bool {
@@ -72,7 +72,7 @@ final class WaitsForTheDisconnect: NaiveClient {
 }
 
 final class ResumesTheUpload: NaiveClient {
-  override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
+  override class var mistake: String { "continues where it stopped writing, assuming that everything written arrived" }
   private var sent = 0
 
   // The client considers the payload sent as soon as it is written, even if the accessory never receives it.
@@ -85,7 +85,7 @@ final class ResumesTheUpload: NaiveClient {
 /// A client that misses accessories if they are not announced or were connected before the client was launched. The
 /// client relies on another object in its process to register for notifications.
 final class WaitsForTheConnect: NaiveClient {
-  override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
+  override class var mistake: String { "opens sessions only at connect notifications, and never reads the list" }
 
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) }
 }
@@ -103,7 +103,7 @@ final class EndsAtAnyDisconnect: NaiveClient {
 }
 
 final class RetriesWithTheOldAccessory: NaiveClient {
-  override class var mistake: String { "tries again with the accessory of an earlier connect" }
+  override class var mistake: String { "tries again with the accessory object of an earlier connect" }
   private var isTrying = false
 
   override func opens(at accessory: PublishedAccessory) -> Bool {
@@ -200,7 +200,7 @@ final class WaitsWithoutEnd: RobustClient {
 }
 
 final class ReadsOnlyWhenTold: RobustClient {
-  override class var mistake: String { "reads at bytes-available events only, and never checks" }
+  override class var mistake: String { "reads only at bytes-available events, and never checks for bytes" }
   override var looksForBytes: Bool { false }
 }
 
@@ -222,7 +222,7 @@ final class WritesOnceAndTrusts: RobustClient {
 }
 
 final class WritesAllAtOnce: RobustClient {
-  override class var mistake: String { "writes as much at once as the session accepts" }
+  override class var mistake: String { "writes as much as the session accepts at once" }
   override var window: Int { .max }
 }
 
@@ -260,7 +260,7 @@ final class StopsAtTheSecondFailure: RobustClient {
 }
 
 final class TakesOneReadForAReply: RobustClient {
-  override class var mistake: String { "treats what it reads at one event as a whole reply" }
+  override class var mistake: String { "treats the bytes read at one event as a whole reply" }
 
   override func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)

@@ -41,7 +41,7 @@ public final class ScenarioAccessories {
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
   ) {
-    precondition(ports.count == scenario.accessories.count, "each accessory of a scenario has a port of its own")
+    precondition(ports.count == scenario.accessories.count, "each accessory of a scenario has its own port")
     self.scenario = scenario
     self.loop = loop
     self.report = report

@@ -75,7 +75,7 @@ package final class ScenarioApp {
   package func perform(_ action: AppAction) {
     switch action {
     case .launches:
-      log(.note(view == nil ? "\(name) is launched" : "\(name) runs already"))
+      log(.note(view == nil ? "\(name) is launched" : "\(name) is already running"))
       launch()
     case .quits: with("it quits") { _ in end("\(name) ended", leavesSessions: false) }
     case .ends(let ending, let leavesSessions):
@@ -124,13 +124,13 @@ package final class ScenarioApp {
 
   /// Launches the app because an accessory requests it, unless the app is already running.
   private func launch(for request: AppLaunchRequest) {
-    guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
-    log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
+    guard view == nil else { return log(.note("the app \(request.bundleID) is already running")) }
+    log(.note("the system launches the app \(request.bundleID), as requested by the accessory"))
     launch()
   }
 
   private func with(_ story: String, _ body: (AppView) -> Void) {
-    guard let view else { return log(.note("\(name) is not running, so this is skipped: \(story)")) }
+    guard let view else { return log(.note("\(name) is not running, so this step is skipped: \(story)")) }
     log(.note("\(name): \(story)"))
     body(view)
   }
@@ -233,7 +233,7 @@ package final class ScenarioSDK {
 
   /// Performs a step for the SDK in the app with this view. If the app is not running, the view is nil.
   package func perform(_ action: AppAction, in view: AppView?) {
-    guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
+    guard let view else { return note("the app is not running, so a step of another SDK is skipped") }
     switch action {
     case .opensSession(let name):
       note("another SDK in the app opens a session with \(name)")

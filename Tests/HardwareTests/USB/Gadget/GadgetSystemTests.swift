@@ -27,7 +27,7 @@ import Testing
     let error = #expect(throws: GadgetError.self) { try tree.system.controller(nil) }
     #expect(
       error?.description
-        == "there are several USB device controllers; name one: gadget:dummy_udc.0, gadget:dummy_udc.1")
+        == "there are several USB device controllers; choose one of: gadget:dummy_udc.0, gadget:dummy_udc.1")
   }
 
   @Test(arguments: [nil, "dummy_udc.0"]) func aMachineWithoutADevicePortIsToldWhatToDo(name: String?) {
@@ -81,7 +81,7 @@ import Testing
     for error in errors { #expect(error.description.hasSuffix(error.remedy ?? "nothing")) }
     #expect(
       GadgetError.noController("x", existing: []).description.hasSuffix(GadgetError.noControllers.description))
-    #expect(GadgetError.notRoot.description == "making a gadget needs root: run it with sudo")
+    #expect(GadgetError.notRoot.description == "creating a gadget needs root: run the command with sudo")
   }
 
   /// easim suggests loading a module only if the running kernel has it, because otherwise the command would fail.
