@@ -35,7 +35,7 @@ def test_what_came_is_counted_whatever_the_behavior(easim_server: easim.Server, 
             "<never received 'MODEM?'; nearest on com.example.echo: 'MODEL?', "
             "where byte 4 is 4c ('L') and not 4d ('M')>"
         )
-        with pytest.raises(ValueError, match="nothing is always received"):
+        with pytest.raises(ValueError, match="an empty sequence is always received"):
             lamp.received("")
 
 

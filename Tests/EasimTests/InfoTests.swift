@@ -95,7 +95,8 @@ import Testing
       #expect(easim.ending == .exit(3))
       let said = easim.out + easim.err
       for part in [
-        "there are accessories, but the app sees none of them", "\(path) declares com.example.other", "--all-protocols",
+        "accessories are connected, but the app sees none of them", "\(path) declares com.example.other",
+        "--all-protocols",
         "Application Not Installed: no app declares a protocol of Echo (com.example.echo)",
       ] { #expect(said.contains(part), "\(said)") }
     }

@@ -114,8 +114,8 @@ import Testing
       client.send(Self.accessory)
       let trusted = sudoUser == "1000" ? "root or user 1000" : "root"
       let why =
-        "the server belongs to user 65534, and only servers of \(trusted) may attach devices to this kernel; to trust it "
-        + "anyway, use --any-user"
+        "the server belongs to user 65534, but only servers of \(trusted) may attach devices to this kernel; to trust "
+        + "it anyway, use --any-user"
       try refused.line(why)
       refused.send(SIGINT)
       #expect(try refused.wait().ending == .exit(1))

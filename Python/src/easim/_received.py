@@ -33,5 +33,5 @@ def as_bytes(wanted: Union[bytes, str]) -> bytes:
     """Return the wanted bytes; text is encoded as UTF-8."""
     data = wanted.encode() if isinstance(wanted, str) else bytes(wanted)
     if not data:
-        raise ValueError("nothing is always received: give some bytes")
+        raise ValueError("give at least one byte: an empty sequence is always received")
     return data

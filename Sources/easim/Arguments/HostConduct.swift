@@ -36,7 +36,7 @@ struct HostConduct: Sendable {
 
   /// Returns the function that stores received files, or nil if the options do not request it.
   func keeper(_ console: Console) throws -> FileTransfers.Keeper {
-    guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
+    guard let folder = savedFiles else { return { _, _ in "not kept (use --save-files DIR to keep files)" } }
     let files = try SavedFiles(in: folder)
     var isTold = false
     return { _, bytes in

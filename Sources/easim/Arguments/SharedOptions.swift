@@ -90,7 +90,7 @@ extension Option {
     }
     return Option(
       "--trace-limit", \.shared.traceLimit, .optional(size), as: "SIZE",
-      "maximum size of the trace; what does not fit is omitted (default: 20MB)"
+      "maximum size of the trace; the rest is omitted (default: 20MB)"
     )
   }
 
@@ -112,7 +112,7 @@ extension Option {
   }
 
   static var allowExec: Option {
-    Option("--allow-exec", \.shared.allowsExec, "run programs of profiles that other users can modify")
+    Option("--allow-exec", \.shared.allowsExec, "run programs from profiles that other users can modify")
   }
 
   static var seed: Option {
@@ -170,19 +170,19 @@ extension Option {
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "if authentication fails, refuse or only warn; or skip it")
+      "verify authentication, accept failures with a warning, or skip it")
   }
 
   static var identification: Option {
     Option(
       "--identification", \.shared.tolerance.identification, .choice,
-      "for an identification that an Apple device refuses: refuse, or warn")
+      "if an Apple device would refuse the identification: refuse, or warn")
   }
 
   static var order: Option {
     Option(
       "--order", \.shared.tolerance.order, .optional(.choice), as: "ORDER",
-      "request authentication or identification first; auto finds out"
+      "request authentication or identification first; auto tries both"
     ).standard("auto")
   }
 
@@ -197,13 +197,13 @@ extension Option {
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
-      "fail on bytes that arrive within TIME after the last expected one")
+      "fail if bytes arrive within TIME after the last expected byte")
   }
 
   static var deviceProfile: Option {
     Option(
       "--device-profile", \.shared.conduct.deviceProfile, .optional(.text), as: "FILE",
-      "what the Apple device sends and answers; see docs/messages.md")
+      "read what the Apple device sends and answers from FILE (docs/messages.md)")
   }
 
   static var saveFiles: Option {

@@ -53,7 +53,7 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
   let share = shard.share(of: addresses.count)
   let part = shard.isWhole ? plan : plan.share(share, of: addresses.count)
   if share.isEmpty || part.extent == .bursts(0) {
-    console.err("easim: shard \(shard) has nothing to do: there are fewer accessories or bursts than shards")
+    console.err("easim: shard \(shard) has nothing to do, because there are fewer accessories or bursts than shards")
     var report = BurstReport.empty(plan, shard)
     report.allowsEmpty = options.shared.allowsEmpty
     output.write(report)
@@ -129,7 +129,7 @@ struct BurstOptions: CommandOptions {
     Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option(
       "--plan", \.planFile, .optional(.text), as: "FILE",
-      "follow FILE: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
+      "follow a plan: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
     Option(
       "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
     ),
@@ -146,14 +146,14 @@ struct BurstOptions: CommandOptions {
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
     Option(
       "--start-at", \.start, as: "TIME",
-      "begin at TIME on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
+      "begin at TIME, on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
     ) {
       $0 = try StartTime($1)
     },
     .shard.described("load part I of N of the accessories"),
     .seed,
     Option(
-      "--fail-if", \.limits, as: "LIMIT", "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
+      "--fail-if", \.limits, as: "LIMIT", "fail if the condition holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
       isRepeatable: true
     ) { limits, word in
       do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
@@ -173,7 +173,7 @@ struct BurstOptions: CommandOptions {
     .allowRemote,
     .anyUser,
     Option(
-      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
+      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus at this address during the run"
     ) { place, word in
       guard let address = try? Address(parsing: word), case .tcp = address else {
         throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
@@ -232,7 +232,7 @@ struct BurstOptions: CommandOptions {
       let file = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile)
       if file.saysReplies, verification != nil || reply != nil {
         let option = verification == nil ? "--expect-reply" : "--verify"
-        throw UsageError("\(option): \(planFile) defines the expected answers with 'expect'")
+        throw UsageError("\(option) cannot be used with \(planFile), which defines the expected answers in 'expect'")
       }
       plan = file.laid(over: plan)
     }

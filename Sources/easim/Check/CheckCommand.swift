@@ -87,7 +87,7 @@ struct CheckOptions: CommandOptions {
     Option("--only", \.selection, .optional(.text), as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
     Option(
       "--cases", \.ownCases, .optional(.text), as: "FILE",
-      "add your own cases from a Python file; --only own runs only these"),
+      "add your own cases from a Python file; --only own runs only your cases"),
     Option("--features", \.isForFeatures, "omit cases about features that the accessory does not declare"),
     Option("--list", \.lists, "list the cases without connecting"),
     Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),

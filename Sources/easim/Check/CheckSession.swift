@@ -70,7 +70,7 @@ final class CheckSession {
     settle()
     if !checker.leftOut.isEmpty {
       console.err(
-        "easim: left out, because the accessory does not declare what they are about: "
+        "easim: omitted cases about features that the accessory does not declare: "
           + checker.leftOut.map(\.title).joined(separator: ", "))
     }
     return try conclude(report)

@@ -55,7 +55,7 @@ private struct DecodeOptions: CommandOptions {
     Option(
       "--stats", \.wish.wantsStatistics,
       "print rates, retransmissions, round trips and gaps for each cable and direction"),
-    Option("--check", \.wish.checks, "print each rule that either end broke, and the packet that broke it"),
+    Option("--check", \.wish.checks, "print each rule that either end broke, and the packet that broke the rule"),
     .json,
   ]
 }

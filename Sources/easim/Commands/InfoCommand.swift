@@ -6,7 +6,7 @@ import AccessorySessions
 
 extension CommandSpec {
   static let info = CommandSpec(
-    name: "info", summary: "show all properties of one accessory in Apple's format",
+    name: "info", summary: "show all properties of an accessory in Apple's format",
     details: """
       Connect to the accessory at ADDR (default: the only local one) as an Apple device would, wait until it lists its
       protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description. The exit
@@ -26,7 +26,8 @@ private struct InfoOptions: CommandOptions {
     Option(
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
-    .protocolName.described("if several are connected, the accessory that offers P"), .auth, .identification,
+    .protocolName.described("if several accessories are connected, select the one that offers P"), .auth,
+    .identification,
     .order,
     .deviceProfile,
     .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript, .transcriptBytes, .capture,

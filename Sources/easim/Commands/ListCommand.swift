@@ -38,7 +38,8 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
-        "\(address) cannot be listed without connecting; 'easim info \("\(address)".shellWord)' connects and shows the accessory"
+        "listing \(address) would require connecting; 'easim info \("\(address)".shellWord)' connects and shows the "
+          + "accessory"
       )
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }

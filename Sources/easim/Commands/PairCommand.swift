@@ -6,7 +6,7 @@ import Glibc
 
 extension CommandSpec {
   static let pair = CommandSpec(
-    name: "pair", summary: "find Bluetooth devices and pair this machine with one",
+    name: "pair", summary: "find Bluetooth devices, and pair one with this machine",
     details: """
       Without a device, scan for --timeout and list the devices as they appear: address, name, signal strength, and whether
       the device is an accessory (many devices reveal that only once they are paired). With bt:AA:BB:CC:DD:EE:FF, pair with
@@ -110,8 +110,8 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     return .checkFailed
   }
   console.err(
-    "easim: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button "
-      + "for it) and try again"
+    "easim: \(options.address) was not seen within \(options.timeout); make the device visible (most accessories have "
+      + "a button for this), and try again"
   )
   return .unreachable
 }
@@ -128,7 +128,7 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   }
   let devices = blueZ.devices.filter { $0.isMeant(by: selector) }
   guard !devices.isEmpty else {
-    console.err("easim: this machine does not know \(options.address)")
+    console.err("easim: this machine has no device \(options.address)")
     return .unreachable
   }
   var left = devices.count

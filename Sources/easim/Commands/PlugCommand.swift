@@ -98,9 +98,9 @@ extension TrustedUsers {
     case .user(let user) where contains(user): return .trusted
     case .user(let user):
       return .refused(
-        "the server belongs to user \(user), and only servers of \(trusted) may attach devices to this kernel")
+        "the server belongs to user \(user), but only servers of \(trusted) may attach devices to this kernel")
     case .unknown:
-      return .unknown("the system does not show who owns the server, and only servers of \(trusted) may attach devices")
+      return .unknown("the system does not show the server's owner, but only servers of \(trusted) may attach devices")
     }
   }
 }

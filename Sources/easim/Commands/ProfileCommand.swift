@@ -48,7 +48,7 @@ private struct ProfileOptions: CommandOptions {
 
 private func runProfile(_ options: ProfileOptions, _ console: Console) throws -> ExitCode {
   if options.verb != .import, let word = options.second.first {
-    throw UsageError("profile \(options.verb.rawValue) takes one name, and '\(Excerpt.of(word))' is another")
+    throw UsageError("profile \(options.verb.rawValue) takes only one name, but '\(Excerpt.of(word))' is a second one")
   }
   switch options.verb {
   case .list: return try list(console)

@@ -6,7 +6,7 @@ import Certificates
 
 extension CommandSpec {
   static let watch = CommandSpec(
-    name: "watch", summary: "report accessories as they connect and disconnect",
+    name: "watch", summary: "print accessories as they connect and disconnect",
     details: """
       Print a line for each accessory that connects or disconnects at ADDR (default: local:) until Ctrl-C, starting with
       those that are already connected. Locally and on USB, easim only watches and connects to nothing. At any other address,

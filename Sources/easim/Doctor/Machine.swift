@@ -14,7 +14,7 @@ enum Machine {
       Examination(name: "kernel", purpose: "timers with nanosecond resolution", finding: kernel),
       Examination(name: "local", purpose: "finding the accessories of other processes", finding: local),
       Examination(name: "inotify", purpose: "detecting local accessories", finding: inotify),
-      Examination(name: "processes", purpose: "detecting that a simulator has died", finding: processes),
+      Examination(name: "processes", purpose: "detecting that a simulator has ended", finding: processes),
       Examination(name: "tcp", purpose: "accessories on a TCP port of this machine", finding: tcp),
       Examination(name: "pty", purpose: "accessories on a simulated serial line", finding: pty),
       Examination(name: "libcrypto", purpose: "authentication", finding: cryptography),
@@ -25,8 +25,9 @@ enum Machine {
         name: "usbip", purpose: "simulated accessories as USB devices of this machine (easim plug)",
         finding: virtualHost),
       Examination(name: "udc", purpose: "simulated accessories on this machine's USB device port", finding: devicePort),
-      Examination(name: "configfs", purpose: "creating simulated accessories on that port", finding: gadgets),
-      Examination(name: "functionfs", purpose: "carrying the data of these accessories", finding: functionFS),
+      Examination(name: "configfs", purpose: "creating simulated accessories on the USB device port", finding: gadgets),
+      Examination(
+        name: "functionfs", purpose: "carrying the data of accessories on the USB device port", finding: functionFS),
     ]
   }
 
@@ -63,7 +64,7 @@ enum Machine {
       return
         watch == nil
         ? .limited(
-          "the kernel does not report when a process ends, so easim polls once a second",
+          "the kernel does not report when a process ends, so easim checks once a second",
           remedy: "use Linux 5.3 or later")
         : .works("process descriptors")
     } catch {
@@ -164,7 +165,8 @@ enum Machine {
   private static func judge(_ found: [USBAccessory]) -> Examination.Finding {
     for accessory in found {
       if case .noPermission(let node) = accessory.obstacle {
-        return .limited("found \(accessory.title), but \(node) may not be opened", remedy: USBRule.installCommand)
+        return .limited(
+          "found \(accessory.title), but opening \(node) is not permitted", remedy: USBRule.installCommand)
       }
     }
     let count = found.count { $0.trouble == nil }

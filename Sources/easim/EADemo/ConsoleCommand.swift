@@ -6,7 +6,7 @@ import Glibc
 
 extension CommandSpec {
   static let console = CommandSpec(
-    name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
+    name: "console", summary: "use accessories interactively, like Apple's EADemo: list, open sessions, send, count",
     details: """
       List the accessories at ADDR (default: all local ones), open sessions with them, send text, hex or 10,000 bytes, and
       count the bytes that come back. On a terminal, press the keys that the last line lists. If stdin is not a terminal,

@@ -66,7 +66,7 @@ struct EADemoApp: Equatable {
   // MARK: Commands
 
   mutating func perform(_ command: EADemoCommand, now: Instant) -> [Action] {
-    precondition(mayPerform(command), "a command waits for the previous one")
+    precondition(mayPerform(command), "a command waits for the previous command to finish")
     switch command {
     case .list: return EADemoList.lines(accessories, place: place).map(say)
     case .show(let number): return show(number)
@@ -358,7 +358,7 @@ struct EADemoApp: Equatable {
       let came = collector.reply.count.counted("byte")
       let rest = rule.expectation == .anything ? ReplyText.lines(collector.reply) : []
       let difference = collector.reply.isEmpty ? [] : ReplyText.difference(rule.expectation, collector.reply)
-      return fail(.timedOut, "the reply is not complete within \(limit): \(came) came")
+      return fail(.timedOut, "the reply was not complete within \(limit): \(came) arrived")
         + (rest + difference).map { .say(Line(text: $0, isError: true)) }
     case .sending: return fail(.timedOut, "not everything was sent within \(limit): \(counters)")
     case .closing: return fail(.timedOut, "the session did not end within \(limit)")

@@ -69,7 +69,7 @@ enum EADemoChoice: Equatable {
     } else if fit.count > 1 {
       let numbers = fit.compactMap { one in accessories.firstIndex { $0.connectionID == one.connectionID } }
       let list = numbers.map { "\($0 + 1)" }.joined(separator: ", ")
-      self = .wrong("several accessories offer it, give a number after the protocol: \(list)")
+      self = .wrong("several accessories offer the protocol, give a number after it: \(list)")
     } else {
       self = .notYet
     }

@@ -84,7 +84,7 @@ extension EchoCheck.Verdict {
     switch self {
     case .same(let count): "✓ \(count.groupedDigits) bytes came back as sent"
     case .differs(let place, let byte, let expected):
-      "✗ byte \(place.groupedDigits) came back as \(Hex.spaced([byte])) and was sent as \(Hex.spaced([expected]))"
+      "✗ byte \(place.groupedDigits) was sent as \(Hex.spaced([expected])) but came back as \(Hex.spaced([byte]))"
     }
   }
 }

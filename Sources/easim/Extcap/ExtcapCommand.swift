@@ -39,11 +39,11 @@ private struct ExtcapOptions: CommandOptions {
     Option("--extcap-interface", \.interface, .optional(.text), as: "NAME", "the interface to use"),
     Option("--extcap-dlts", \.wantsTypes, "list the interface's link types"),
     Option("--extcap-config", \.wantsSettings, "list the interface's settings (there are none)"),
-    Option("--capture", \.captures, "record the interface to --fifo until it is closed"),
-    Option("--fifo", \.fifo, .optional(.text), as: "FILE", "the named pipe, or the file, to write pcapng to"),
+    Option("--capture", \.captures, "record the interface to --fifo until the pipe is closed"),
+    Option("--fifo", \.fifo, .optional(.text), as: "FILE", "the named pipe or file to write pcapng to"),
     Option(
       "--extcap-capture-filter", \.filter, .optional(.text), as: "FILTER",
-      "must be empty: filter in Wireshark's window instead"),
+      "must be empty; use Wireshark's display filter instead"),
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--extcap-interfaces", "--extcap-dlts", "--extcap-config", "--capture"])
@@ -58,7 +58,7 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
     return .done
   }
   guard options.wantsTypes || options.wantsSettings || options.captures else {
-    throw UsageError("one of --extcap-interfaces, --extcap-dlts, --extcap-config and --capture is needed")
+    throw UsageError("one of --extcap-interfaces, --extcap-dlts, --extcap-config and --capture is required")
   }
   guard let name = options.interface else { throw UsageError("--extcap-interface NAME is missing") }
   if options.wantsSettings { return .done }
@@ -71,7 +71,8 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
     throw UsageError("capture filters are not supported: use a display filter, such as iap2.session == 1")
   }
   guard let interface = try found().first(where: { $0.name == name }) else {
-    console.err("easim: there is no interface \(name) any more: 'easim extcap --extcap-interfaces' lists them")
+    console.err(
+      "easim: the interface \(name) no longer exists: 'easim extcap --extcap-interfaces' lists all interfaces")
     return .unreachable
   }
   return try interface.record(to: fifo, console)

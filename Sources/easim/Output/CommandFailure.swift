@@ -14,7 +14,7 @@ enum ExitCode: Int32, CaseIterable {
   var meaning: String {
     switch self {
     case .done: "success, and every check passed"
-    case .checkFailed: "a check failed: the reply differs, a scenario did not end as expected"
+    case .checkFailed: "a check failed, for example because a reply differs or a scenario ended unexpectedly"
     case .usage: "usage error, or output could not be written"
     case .unreachable: "no accessory found"
     case .timedOut: "timed out"

@@ -64,9 +64,9 @@ final class PipeAccessory: PipeRole {
     guard isListening, sessions.count < Self.mostSessions else {
       context.warn(
         isListening
-          ? "\(sessions.count) sessions wait for a connection, the maximum"
-          : "stdin and stdout have a session, so this one is closed")
-      context.loop.schedule(after: .zero) { session.close("nothing to connect it with") }
+          ? "\(sessions.count) sessions are already waiting for a connection, which is the limit"
+          : "stdin and stdout are already used by a session, so this one is closed")
+      context.loop.schedule(after: .zero) { session.close("nothing to connect the session to") }
       return Discarder()
     }
     sessions.append(session)

@@ -57,10 +57,10 @@ struct PipeOptions: CommandOptions {
     Option(
       "--as-accessory", \.profile, .optional(.text), as: "PROFILE",
       "act as this accessory instead of as the device"),
-    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
+    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug the accessory in, as for easim run")
       .standard("local:"),
     Option("--reconnect", \.reconnects, "continue with a new session if the other end comes back"),
-    Option("--linger", \.linger, .duration, "after EOF on input, close the session once nothing arrives for TIME"),
+    Option("--linger", \.linger, .duration, "after EOF on input, close the session once nothing has arrived for TIME"),
     .protocolName, .auth, .identification, .order, .firstWriteDelay, .infoPlist, .allProtocols, .fault, .seed,
     .allowRemote,
     .anyUser, .allowExec,
@@ -72,13 +72,13 @@ struct PipeOptions: CommandOptions {
   static let rules: [OptionRule] =
     [.needs("--on", "--as-accessory"), .needs("--allow-exec", "--as-accessory")]
     + ["--auth", "--identification", "--first-write-delay", "--info-plist", "--all-protocols"].map {
-      .exclusive([$0, "--as-accessory"], because: "it is about the device")
+      .exclusive([$0, "--as-accessory"], because: "it applies only to the device")
     } + [.exclusive(["--timeout", "--as-accessory"], because: "an accessory waits until a device connects")]
 }
 
 private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitCode {
   if options.shared.capture == "-" {
-    throw UsageError("--capture -: stdout carries the bytes of the session; give the name of a file")
+    throw UsageError("--capture -: stdout carries the bytes of the session; use a file instead")
   }
   if let profile = options.profile { return try runAccessory(profile, options, console) }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
@@ -121,7 +121,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
 
 private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Console) throws -> ExitCode {
   if let address = options.address {
-    throw UsageError("\(address): an accessory has its address in --on")
+    throw UsageError("\(address): use --on for an accessory's address")
   }
   var profiles = [try Profiles.library.profile(name)]
   try Programs.admit(&profiles, options.shared, console)

@@ -52,7 +52,7 @@ final class PipeDoor {
     switch event {
     case .accepted(let cable, let peer):
       guard relays.count < Self.mostConnections else {
-        refusals?.report("refused \(peer): there are \(Self.mostConnections) connections, the maximum")
+        refusals?.report("refused \(peer): there are already \(Self.mostConnections) connections, which is the limit")
         return cable.main.close()
       }
       guard let socket = (cable.main as? DescriptorChannel)?.release() else { return cable.main.close() }

@@ -95,7 +95,7 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
     return .usage
   }
   if isOver, let refusal {
-    console.err("easim: no accessory can be expected at \(accessory): \(refusal)")
+    console.err("easim: cannot wait for an accessory at \(accessory): \(refusal)")
     return .unreachable
   }
   let counts = proxy.counts

@@ -53,12 +53,12 @@ private struct ReplayOptions: CommandOptions {
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE")]
   static let options: [Option<Self>] = [
     Option(
-      "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in there, as for easim run",
+      "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in at ADDR, as for easim run",
       standard: "local:"),
     Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
       $0 = try Address(typed: $1)
     },
-    Option("--speed", \.speed, as: "N|max", "replay the delays N times as fast, or not at all (max)") { speed, word in
+    Option("--speed", \.speed, as: "N|max", "replay delays N times as fast; max: without delays") { speed, word in
       if word == "max" {
         speed = .max
         return

@@ -69,7 +69,7 @@ struct ReplayReport: Equatable {
   private var nothing: String? {
     if rows.isEmpty { return "the recording has no session" }
     let isMasked = isAsRecorded && compared == 0 && rows.contains { $0.masked > 0 }
-    return isMasked ? "the mask covers every byte that came" : nil
+    return isMasked ? "the mask covers every byte that arrived" : nil
   }
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
@@ -97,7 +97,7 @@ extension ReplayReport: Report {
   static let kind = "replay report"
   static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
 
-  static let format = Record(kind, "what came of a replay", ReplayReport()) {
+  static let format = Record(kind, "the result of a replay", ReplayReport()) {
     headerFields
     Field(derived: "v", .integer(1...1), "the version of this format") { _ in 1 }
     Field(derived: "report", .text, "what this is") { _ in "replay" }
@@ -110,9 +110,11 @@ extension ReplayReport: Report {
     Field(
       "sessions", \.rows, .list(of: .object(Row.format), count: 0...100_000), "the sessions of the recording",
       isRequired: true)
-    Field("differences", \.strays, .list(of: .text), "differences in no session of the recording", isRequired: true)
+    Field(
+      "differences", \.strays, .list(of: .text), "differences that belong to no session of the recording",
+      isRequired: true)
     Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal")
-    Field("allowEmpty", \.allowsEmpty, .boolean, "whether a replay in which nothing was compared passes")
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether the replay passes even if nothing was compared")
   }.checked { report, object in
     if Set(report.rows.map(\.number)).count != report.rows.count {
       object.error("sessions", "a session appears twice")
@@ -162,13 +164,15 @@ extension ReplayReport.Row {
     Field(confirmed: "passed", .boolean, "whether everything matched the recording") { $0.passed }
     Field(
       "bytes", \.received, .integer(0...CountSum.most), "number of bytes that matched the recording", isRequired: true)
-    Field("masked", \.masked, .integer(0...CountSum.most), "number of these bytes that were not compared")
+    Field("masked", \.masked, .integer(0...CountSum.most), "number of matched bytes that were masked, not compared")
     Field("text", \.text, .text, "the result in words", isRequired: true)
-    Field("offset", \.offset, .optional(.integer(0...CountSum.most)), "the byte at which it differs")
-    Field("packet", \.packet, .optional(.integer(0...Int.max)), "the packet of the recording with what was expected")
+    Field("offset", \.offset, .optional(.integer(0...CountSum.most)), "the first byte that differs")
+    Field(
+      "packet", \.packet, .optional(.integer(0...Int.max)),
+      "the packet of the recording that contains the expected byte")
     Field("contextOffset", \.contextOffset, .optional(.integer(0...CountSum.most)), "where these bytes begin")
     Field("expected", \.expected, .optional(.digits), "the recorded bytes, in hex")
-    Field("got", \.got, .optional(.digits), "the bytes that came, in hex")
+    Field("got", \.got, .optional(.digits), "the bytes that arrived, in hex")
   }.checked { row, object in
     if row.masked > row.received {
       object.error("masked", "is \(row.masked), but \(row.received.counted("byte")) came")
@@ -177,7 +181,7 @@ extension ReplayReport.Row {
       object.error("bytes", "is \(row.received), but the session was not played")
     }
     if row.passed != (row.text == asRecorded) {
-      object.error("text", "says '\(Excerpt.of(row.text))', but the session \(row.passed ? "passed" : "did not pass")")
+      object.error("text", "is '\(Excerpt.of(row.text))', but the session \(row.passed ? "passed" : "did not pass")")
     }
     guard let offset = row.offset else {
       for key in ["packet", "contextOffset", "expected", "got"] where object.value(key) != nil {
@@ -186,7 +190,7 @@ extension ReplayReport.Row {
       return
     }
     if !(0...4_096 ~= offset - (row.contextOffset ?? 0)) {
-      object.error("contextOffset", "the difference is not in the bytes that are shown")
+      object.error("contextOffset", "the difference is outside the bytes shown")
     }
   }
 

@@ -47,10 +47,10 @@ private struct ReportOptions: CommandOptions {
     Operand(\.verb, .choice), Operand(each: "FILE…", 1...1_000_000, \.paths, .text),
   ]
   static let options: [Option<Self>] = [
-    .report.described("write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
+    .report.described("write the result as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
     Option(
       "--fail-if", \.limits, as: "LIMIT",
-      "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
+      "fail if the condition holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
       // A condition that does not apply to a single run may apply to the change between runs.
       do { limits.run.append(try BurstLimit(word)) } catch {
@@ -71,10 +71,10 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   var options = options
   options.paths = try ReportInput.paths(options.paths)
   if options.verb == .show, options.paths.count > 1 {
-    throw UsageError("show takes one report; use merge for several")
+    throw UsageError("show takes one report; to show several, use merge")
   }
   if options.verb != .compare, let change = options.limits.change.first {
-    throw UsageError("--fail-if: '\(change.goal)' is about a change, and only compare has one")
+    throw UsageError("--fail-if: '\(change.goal)' is a condition on a change, which only compare can check")
   }
   guard let path = options.paths.first else { throw UsageError("FILE… is missing") }
   let first = try ReportInput(path)
@@ -110,7 +110,7 @@ private func compare<Result: Report>(
   _ type: Result.Type, _ first: ReportInput, _ options: ReportOptions, _ console: Console
 ) throws -> ExitCode {
   if options.shared.baseline != nil {
-    throw UsageError("compare takes no --baseline: the first report is what the last is compared with")
+    throw UsageError("compare takes no --baseline: it compares the last report with the first")
   }
   if let limit = options.limits.run.first {
     throw UsageError("--fail-if '\(limit)': compare takes limits on the change, such as 'p50>+10%' or 'throughput<-5%'")

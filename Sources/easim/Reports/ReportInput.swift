@@ -36,7 +36,7 @@ struct ReportInput {
         throw UsageError("\(word): \(String(cString: strerror(errno)))")
       }
       let names = all.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-      if names.isEmpty { throw UsageError("\(word): there is no file that ends in .json in this folder") }
+      if names.isEmpty { throw UsageError("\(word): this folder contains no .json file") }
       return names.map { "\(word.hasSuffix("/") ? word : word + "/")\($0)" }
     }
   }

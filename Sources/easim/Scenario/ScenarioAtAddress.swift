@@ -94,8 +94,8 @@ enum ScenarioAddresses {
     try check(addresses[0], for: scenario, option: "\(option) \(pattern)")
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
-        "\(option) \(pattern) is one address, but the scenario has \(count) accessories: put {index} into the address; "
-          + "it is replaced by the accessory's number")
+        "\(option) \(pattern) is one address, but the scenario has \(count) accessories: put {index} into the address, "
+          + "where the accessory's number replaces it")
     }
     return addresses
   }
@@ -107,8 +107,8 @@ enum ScenarioAddresses {
     guard try media[address].noticesPulledCables else { return }
     for case .pull(_, unnoticed: true) in scenario.steps.map(\.action) {
       throw UsageError(
-        "\(option) cannot play \(scenario.name): a cable is pulled and the device must not notice, but on USB it always "
-          + "does; use unix:PATH, tcp:HOST:PORT or local:")
+        "\(option) cannot play \(scenario.name): a cable is pulled without the device noticing, but on USB the device "
+          + "always notices; use unix:PATH, tcp:HOST:PORT or local:")
     }
   }
 }
@@ -126,7 +126,7 @@ struct PlanPlay {
       ("--client", options.client != nil), ("--at", options.place != nil), ("--real-time", options.isRealTime),
     ]
     for (option, _) in unfit.filter(\.1) {
-      throw UsageError("\(option) is for scenarios with one app and expectations, and this one has 'apps'")
+      throw UsageError("\(option) is for scenarios with one app and expectations, but this scenario has 'apps'")
     }
     self.plan = plan
     self.console = console

@@ -60,12 +60,12 @@ struct ScenarioOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--client", \.client, .optional(.text), as: "C",
-      "the example app: RobustClient (default), naive (the one that breaks), or a name"),
+      "the example app: RobustClient (default), naive (the one that fails), or a name"),
     Option("--file", \.showsFile, "show the scenario's file instead of its description"),
     Option("--real-time", \.isRealTime, "run in real time, with real authentication"),
-    Option("--all", \.playsAll, "run: run all scenarios in virtual time, one line each"),
+    Option("--all", \.playsAll, "with run: run all scenarios in virtual time, and print one line each"),
     .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
-    Option("--at", \.place, .optional(.text), as: "ADDR", "run with the accessories at ADDR, in real time"),
+    Option("--at", \.place, .optional(.text), as: "ADDR", "use the accessories at ADDR, in real time"),
     .shard.described("with --all: run part I of N"),
     .allowEmpty.described("with --all: exit with 0 even if the part has no scenarios"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
@@ -119,7 +119,7 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
     }
     return .done
   case (.run, nil) where options.playsAll: return try playAll(library, options, console)
-  case (.run, .some) where options.playsAll: throw UsageError("--all runs every scenario: do not name one as well")
+  case (.run, .some) where options.playsAll: throw UsageError("--all runs every scenario: omit the name")
   case (.run, let name?): return try play(library.file(name), options, console)
   case (.run, nil):
     throw UsageError("scenario run needs --all, or a scenario: \(library.names.joined(separator: ", "))")

@@ -81,14 +81,14 @@ struct SendOptions: CommandOptions {
     .identification,
     .order,
     .firstWriteDelay,
-    Option("--early", \.isEarly, "publish the accessory before authentication, as older systems did"),
+    Option("--early", \.isEarly, "show the accessory to apps before authentication, as older systems did"),
     .deviceProfile,
     .saveFiles,
     .infoPlist,
     .allProtocols,
     .allowRemote,
     .anyUser,
-    Option("--raw", \.isRaw, "write only the replies to stdout, byte for byte, and progress to stderr").heading(
+    Option("--raw", \.isRaw, "write only the replies to stdout, unchanged, and progress to stderr").heading(
       "output"),
     .report.described("write the result as JUnit XML (.xml), one case per request"),
     .quietMessages,
@@ -142,7 +142,7 @@ private func send(
   let timeout = options.shared.timeout
   let plan = try options.plan(runtime.loop.random.derived("send"))
   if let text = options.unescaped {
-    console.err("easim: the backslash in '\(text)' is sent as it is; with --escape it begins an escape such as \\n")
+    console.err("easim: the backslash in '\(text)' is sent as is; with --escape, it begins an escape such as \\n")
   }
   let report = options.isRaw ? console.showProgress : console.show
   let sender = Sender(
@@ -180,7 +180,7 @@ private func send(
   console.err("easim: \(text)")
   if code == .timedOut, heardNothing, options.shared.tolerance.firstWriteDelay == .zero {
     console.err(
-      "easim: if the accessory loses bytes that arrive right after the session opened: --first-write-delay 500ms")
+      "easim: if the accessory loses bytes that arrive right after a session opens, try --first-write-delay 500ms")
   }
   return (code, text, requests)
 }
@@ -192,7 +192,7 @@ extension ReportSuite {
     let cases = requests.names.enumerated().map { index, name in
       let outcome: ReportCase.Outcome =
         code == .done || index < requests.answered
-        ? requests.unjudged[index] ? .skipped("its reply was not compared: no --expect") : .passed
+        ? requests.unjudged[index] ? .skipped("the reply was not compared, because --expect was not given") : .passed
         : index == requests.answered || requests.names.count == 1 ? .failed(text) : .skipped("it was not sent")
       return ReportCase("send", name, outcome)
     }

@@ -94,12 +94,12 @@ final class Sender: AppHandler {
     case .payload(let payload, _):
       guard let exchange else { break }
       let (sent, received) = exchange.progress
-      return "\(sent) of \(payload.count) bytes were sent and \(received) were received"
+      return "\(sent) of \(payload.count) bytes were sent and \(received) received"
     case .conversation(let exchanges):
       guard let conversation else { break }
       guard let index = openRequest else { return "\(unacknowledged) not acknowledged" }
       let (_, sent, reply) = conversation.progress
-      let text = "\(sent) of \(exchanges[index].request.count) bytes were sent and \(reply.count) were received"
+      let text = "\(sent) of \(exchanges[index].request.count) bytes were sent and \(reply.count) received"
       return exchanges.count == 1 ? text : "request \(index + 1) of \(exchanges.count): \(text)"
     }
     return "the accessory offered no protocol for a session"

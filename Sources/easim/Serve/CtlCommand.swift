@@ -39,7 +39,7 @@ private struct CtlOptions: CommandOptions {
 
 private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCode {
   guard let path = options.control ?? getenv("EASIM_CONTROL").map({ String(cString: $0) }) else {
-    throw UsageError("no server given: use --control PATH, or set EASIM_CONTROL to the path of its socket")
+    throw UsageError("no server given: use --control PATH, or set EASIM_CONTROL to the path of the server's socket")
   }
   let params = try ControlWords.params(options.parameters, for: options.method)
   guard let line = ControlLine(path: path) else {

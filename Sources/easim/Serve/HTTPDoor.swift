@@ -329,7 +329,7 @@ final class HTTPDoor: DescriptorHandler {
     guard streams < limits.streams else {
       return answer(
         connection, 503, "text/plain; charset=utf-8",
-        "easim: \(limits.streams) event streams are open, the maximum\n")
+        "easim: \(limits.streams) event streams are already open, which is the limit\n")
     }
     let client = server.makeClient(isTransient: true)
     client.observe()

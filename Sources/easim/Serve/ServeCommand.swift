@@ -93,7 +93,8 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
       switch trouble {
       case .readerDropped(let events):
         console.err(
-          "easim: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
+          "easim: closed an event stream that its client did not read; \(events.counted("event was", "events were")) "
+            + "dropped"
         )
       case .refused(let reason, let peer):
         // Prints each reason only once, even if a user keeps retrying.

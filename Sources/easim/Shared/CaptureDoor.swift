@@ -53,7 +53,7 @@ final class CaptureDoor {
           takingSocket: descriptor, on: loop,
           asked: { [weak self] in self?.answer($1, $0) },
           ended: { [weak self] reader in self?.remove(reader) }))
-    } catch { warn("a reader of captures could not be served: \(error)") }
+    } catch { warn("a capture reader could not be served: \(error)") }
   }
 
   private func answer(_ request: String, _ reader: CaptureReader) {

@@ -42,7 +42,7 @@ enum CaptureFile {
     }
     if path == "-", shared.transcript == "-" {
       throw UsageError(
-        "--capture - and --transcript - together leave no output for results: name a file for one of them")
+        "--capture - and --transcript - together leave no output for results: use a file for one of them")
     }
     let descriptor =
       path == "-" ? STDOUT_FILENO : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name)

@@ -18,7 +18,7 @@ final class HostCommandContext {
   /// process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message to print if the app's Info.plist hides all accessories that are present.
-  static let nothingVisible = "there are accessories, but the app sees none of them"
+  static let nothingVisible = "accessories are connected, but the app sees none of them"
   private let device: Device
   private let options: CableOptions
   private let runtime: CommandRuntime

@@ -53,7 +53,7 @@ enum Programs {
 
   private static func check(_ program: Behavior.Program, _ path: String) throws {
     guard let error = ProgramFinder.objection(to: program.processCommand) else { return }
-    let looked = program.command.contains("/") ? "" : "; looked next to the profile and on PATH"
+    let looked = program.command.contains("/") ? "" : "; searched the profile's folder and PATH"
     throw SourceProblems([SourceProblem(at: program.origin.position, path: path, "\(error)\(looked)")])
   }
 }

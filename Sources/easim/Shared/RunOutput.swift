@@ -29,7 +29,8 @@ struct RunOutput<Result: Report> {
     files = try shared.reports.map { try ReportFile("--report", $0, Result.forms) }
     shard = try Self.shard(shared, count, console)
     if !shard.isWhole, shared.baseline != nil {
-      throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
+      throw UsageError(
+        "--baseline compares a whole run, but this is shard \(shard): omit --baseline, or add --shard 1/1")
     }
   }
 
@@ -72,7 +73,7 @@ extension RunOutput<CheckReport> {
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {
-      return console.err("easim: --baseline: the accessory did not tell its firmware version, so nothing is compared")
+      return console.err("easim: --baseline: the accessory did not send its firmware version, so nothing is compared")
     }
     let path = baseline.replacing(Self.firmware, with: version.replacing("/", with: "_").spelledOut)
     guard access(path, F_OK) == 0 else {

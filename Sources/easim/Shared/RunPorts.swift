@@ -31,8 +31,8 @@ struct RunPorts {
     maker = PortMaker(media, context)
     if accessories > 1, !pattern.contains("{index}"), try media[address(1)].capacity == .one {
       throw UsageError(
-        "--on \(pattern) is one address, but there are \(accessories) accessories: put {index} into the address; it is "
-          + "replaced by the accessory's number")
+        "--on \(pattern) is one address, but there are \(accessories) accessories: put {index} into the address, where "
+          + "the accessory's number replaces it")
     }
   }
 

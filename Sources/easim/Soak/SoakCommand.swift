@@ -60,7 +60,7 @@ struct SoakOptions: CommandOptions {
       standard: "one per processor"),
     Option(
       each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
-      "fail if WHAT happens, a word from the list above"),
+      "fail if WHAT happens (a word from the list above)"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR",
       "write failures to DIR as soak-SEED.json5, and their captures as soak-SEED.pcapng"),
@@ -68,12 +68,12 @@ struct SoakOptions: CommandOptions {
     .shard.described("run part I of N of the worlds"), .allowEmpty,
     .transcript.described("with --seeds 1: write everything that happens"),
     .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"),
-    .trace.described("write the first world that failed to FILE as one page of HTML; with --seeds 1, that world"),
+    .trace.described("write the first failed world to FILE as one HTML page; with --seeds 1, the only world"),
     .traceLimit, .json,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]), .exclusive(["--shard", "--capture"]),
-    .exclusive(["--shard", "--for"], because: "dividing the worlds needs their number: add --seeds"),
+    .exclusive(["--shard", "--for"], because: "to divide the worlds, their number must be known: add --seeds"),
   ]
 }
 
@@ -102,7 +102,8 @@ struct SoakRun {
     total = time == nil ? Int(options.count) : nil
     output = try RunOutput(options.shared, dividing: total ?? .max, console)
     if time != nil, !output.shard.isWhole {
-      throw UsageError("--for cannot be divided, since the number of worlds is not known: use --seeds, or --shard 1/1")
+      throw UsageError(
+        "--for cannot be divided, because the number of worlds is not known: use --seeds, or --shard 1/1")
     }
     allowsEmpty = options.shared.allowsEmpty
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -27,7 +27,7 @@ struct SoakVerdict {
     // The rate is printed to stderr, because it differs from run to run.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
-      "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
+      "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per CPU second")
     options.output.write(report)
     if let failure = report.failures.first { record(failure, console) }
     return report.verdict.isPassed ? .done : .checkFailed
