@@ -17,8 +17,8 @@ extension CommandSpec {
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
       --fault also takes a link preset: \(LinkPreset.all.map(\.name).joined(separator: ", ")).
 
-      A run passes if it did everything you asked for. It fails if it is stopped before its --count or --for, if bursts of
-      --rate began late (--allow-overdue permits that), if bytes arrive within --settle-after after the last expected one, or
+      A run passes if it did everything you asked for. It fails if it is stopped before its --count or --for, if bursts began
+      late at --rate (--allow-overdue permits this), if bytes arrive within --settle-after after the last expected byte, or
       if a --fail-if condition holds. Conditions: p50, p99.9, mean, max > TIME (service.p99 for service times), rate < N/s or
       N kB/s, and errors, lost, overdue, reconnections, retransmissions > N or N%. With --reconnect, lost bursts are errors
       (--allow-lost permits them). The --baseline report must have the same plan.

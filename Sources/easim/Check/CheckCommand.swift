@@ -7,11 +7,11 @@ extension CommandSpec {
   static let check = CommandSpec(
     name: "check", summary: "check an accessory against the rules of iAP2 and print what to change",
     details: """
-      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, again and again, and run
-      numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A failed
-      case shows the packets that prove the failure and what to change in the firmware; a skipped case shows the reason.
-      docs/check.md lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or lines
-      are affected) or a note. Only errors fail the check, unless you pass --strict.
+      Connect to the accessory at ADDR (default: the only local one) repeatedly, as an Apple device would, and run numbered
+      cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A failed case shows
+      the packets that prove the failure and what to change in the firmware; a skipped case shows the reason. docs/check.md
+      lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or lines are affected)
+      or a note. Only errors fail the check, unless you pass --strict.
 
       --cases FILE.py adds your own cases, written with the Python package: functions marked with @check.case("1", "answers
       VERSION") that send and receive in a session (docs/check.md). In --baseline FILE, {firmware} stands for the accessory's

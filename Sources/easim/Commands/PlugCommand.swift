@@ -10,8 +10,8 @@ extension CommandSpec {
     name: "plug", summary: "attach USB/IP accessories to this machine's kernel, again after each flicker",
     details: """
       Attach the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
-      devices, until Ctrl-C. When an accessory is unplugged and returns, easim attaches it again (with 'usbip attach', that
-      is up to you), so a flicker is a real unplug and replug. Needs root and the kernel module vhci-hcd.
+      devices, until Ctrl-C. When an accessory is unplugged and returns, easim attaches it again ('usbip attach' leaves
+      this to you), so a flicker is a real unplug and replug. Needs root and the kernel module vhci-hcd.
 
       Any kernel driver may use an attached device, so easim attaches only accessories: devices with an interface for iAP2. A
       server on this machine must belong to root or to the user who ran sudo, because another user could be listening on its

@@ -8,10 +8,9 @@ extension CommandSpec {
     name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
     details: """
       Let Wireshark record the cables of running easim programs. Wireshark calls this command through its interface for
-      capture programs ("extcap"): 'Scripts/install' installs easim-extcap there, a program that calls this command.
-      Wireshark then lists each accessory of your 'easim run', 'easim console', 'easim pipe' and 'easim serve' as an
-      interface. A capture records its cable from then on, and continues after the accessory is unplugged and plugged in
-      again.
+      capture programs ("extcap"), for which 'Scripts/install' installs the program easim-extcap. Wireshark then lists
+      each accessory of your 'easim run', 'easim console', 'easim pipe' and 'easim serve' as an interface. A capture
+      records its cable from then on, and continues after the accessory is unplugged and plugged in again.
 
       The options below are Wireshark's. To see the interfaces yourself, use --extcap-interfaces.
       """,

@@ -7,16 +7,16 @@ extension CommandSpec {
     details: """
       Read captures (of easim, USB or Bluetooth), transcripts, logs with bytes in hex, traces, reports, raw bytes and the
       JSON lines of other commands, and write them with every serial number, MAC address, name, certificate, Wi-Fi network
-      and position replaced. A replacement is as long as what it replaces, and the same in all FILEs of one command.
-      Checksums are correct afterwards, and 'easim decode --check' finds what it found before.
+      and position replaced. A replacement is as long as what it replaces, and the same in all FILEs of one command. The
+      result has correct checksums, and 'easim decode --check' reports the same findings.
 
-      Of what USB and Bluetooth carried besides iAP2, only headers are kept.
+      For USB and Bluetooth traffic other than iAP2, only headers are kept.
 
-      What apps and accessories sent each other is kept, except for the secrets in it, unless you pass --payload.
+      The bytes that apps and accessories sent each other are kept, except for secrets in them, unless you pass --payload.
 
       The result of capture.pcapng is written next to it as capture.redacted.pcapng, or to --out. If easim does not
-      understand a FILE completely, it refuses it and writes nothing. HTML and JUnit reports do not show which words are
-      names, so pass the JSON report of the same run, too.
+      understand a FILE completely, it refuses the file and writes nothing. HTML and JUnit reports do not show which words
+      are names, so also pass the JSON report of the same run.
 
       Kinds: \(SecretKind.allCases.map(\.rawValue).joined(separator: ", "))
       """,

@@ -26,7 +26,7 @@ extension CommandSpec {
 
         easim replay --learn first.pcapng second.pcapng > mask.json5
 
-      Bytes that arrive within --settle-after after the last recorded byte are a difference.
+      Bytes that arrive within --settle-after after the last recorded byte count as a difference.
 
       The exit code is 0 if everything matched the recording; 1 if something differed, if the replay was stopped, or if the
       recording has no session (--allow-empty makes that 0); 2 if FILE cannot be used; 3 if no accessory was found at ADDR; 4

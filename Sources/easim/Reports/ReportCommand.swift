@@ -18,7 +18,7 @@ extension CommandSpec {
       those of a single run with all the bursts. If a shard is missing or was stopped, merge names it and exits with 1.
 
       show prints one report. compare prints several reports of one kind side by side, in order: what changed from the first
-      to the last, and with --report FILE.html a chart of each figure. Conditions of compare's --fail-if are about the
+      to the last, and with --report FILE.html a chart of each figure. With compare, --fail-if conditions apply to the
       change, such as 'p50>+10%', 'throughput<-5%' or 'failed>+0%'; if one holds, the exit code is 1. merge and show write
       other formats with --report.
 

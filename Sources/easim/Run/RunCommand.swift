@@ -22,7 +22,7 @@ extension CommandSpec {
       selects the only such port.
 
       A behavior is what the accessory does in a session: echo (send every byte back), sink[,check] (only read),
-      source[,rate=N,chunk=N,text=S,total=N] (send without being asked) or exec:COMMAND (run a program).
+      source[,rate=N,chunk=N,text=S,total=N] (send unprompted) or exec:COMMAND (run a program).
 
       For each host that connects, the accessory is plugged in again, with a complete flicker if it has one. Ctrl-C unplugs
       it. On a terminal, single keys unplug, plug and flicker the accessories and turn the faults on and off; the last line

@@ -7,8 +7,8 @@ extension CommandSpec {
     name: "ctl", summary: "send one request to a running 'easim serve --control'",
     details: """
       Call METHOD of the control protocol with the given parameters and print its result as JSON. docs/control-reference.md
-      lists the methods; 'easim ctl rpc.discover' prints them. You can give a list parameter several times. Apps that you
-      launch keep running after the command exits.
+      lists the methods; 'easim ctl rpc.discover' prints them. To pass a list, repeat the parameter. Apps that you launch
+      keep running after the command exits.
 
       --control, or the environment variable EASIM_CONTROL, selects the server.
 

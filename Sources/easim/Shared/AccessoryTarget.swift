@@ -73,8 +73,8 @@ final class AccessoryTarget {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
 
-      One serial number cannot be told from itself: unplug one, or play several with easim run --count N, or each in a \
-      local directory of its own with --on local:DIR#
+      Accessories with the same serial number cannot be told apart: unplug all but one, run several with easim run \
+      --count N, or plug each into its own local directory with --on local:DIR#
       """
   }
 
@@ -92,8 +92,8 @@ extension Address {
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """
-      to plug a simulated accessory in, run 'easim run lawk-view' in another terminal; a process with another \
-      EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR has another local directory
+      to plug a simulated accessory in, run 'easim run lawk-view' in another terminal; processes with a different \
+      EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR use a different local directory
       """
   }
 

@@ -11,7 +11,7 @@ extension CommandSpec {
     details: """
       Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. easim plays it in
       virtual time and checks the rules after every step, among them: every byte arrives once and in order, or the session
-      ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is exceeded.
+      ends with a reason; each connect is followed by a disconnect; no connection ID is used twice; no window is exceeded.
       docs/scale.md lists all rules. With PROFILE, all accessories have that profile.
 
       If a world breaks a rule, easim shrinks it to a smaller one that still breaks the rule, and prints that world as a
@@ -28,8 +28,8 @@ extension CommandSpec {
       with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID; --shard 1/1 plays all. 'easim report
       merge' combines the .json reports of all parts into the report that a single run would write, byte for byte.
 
-      Ctrl-C ends the run and still prints the result; a second Ctrl-C also ends the shrinking. A run that was stopped has
-      not passed.
+      Ctrl-C ends the run and still prints the result; a second Ctrl-C also ends the shrinking. A stopped run does not
+      pass.
       """,
     examples: [
       "easim soak --seeds 200", "easim soak lawk-view --seeds 50 --seed 1000",
