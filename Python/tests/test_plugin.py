@@ -123,8 +123,8 @@ def test_without_an_accessory_the_host_is_skipped(pytester: pytest.Pytester) -> 
 @pytest.mark.parametrize(
     ("quirk", "seen"),
     [
-        ("authentication,never", "it linked and did not authenticate"),
-        ("identification,never", "it authenticated and did not identify itself"),
+        ("authentication,never", "it set up a link but did not authenticate"),
+        ("identification,never", "it authenticated but did not identify itself"),
         (None, "something is there, but it did not answer the device's first bytes"),
     ],
 )

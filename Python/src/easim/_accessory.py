@@ -51,7 +51,7 @@ class Accessory:
         await self._call("plug")
 
     async def unplug(self) -> None:
-        """Unplug it; bytes in flight are still delivered."""
+        """Unplug the accessory; bytes in flight are still delivered."""
         await self._call("unplug")
 
     async def pull(self, *, unnoticed: bool = False) -> None:
@@ -59,19 +59,19 @@ class Accessory:
         await self._call("pull", unnoticed=unnoticed)
 
     async def flicker(self) -> None:
-        """Unplug it, and plug it in again with a flicker."""
+        """Unplug the accessory, and plug it in again with a flicker."""
         await self._call("flicker")
 
     async def reset_link(self) -> None:
-        """Make the device reset the link: it connects again without being unplugged."""
+        """Make the device reset the link: the accessory connects again without being unplugged."""
         await self._call("resetLink")
 
     async def close_sessions(self) -> None:
-        """Make it close its sessions and stay connected."""
+        """Make the accessory close its sessions and stay connected."""
         await self._call("closeSessions")
 
     async def forget_sessions(self) -> None:
-        """Make it forget its sessions: they stay open in the app but receive no answers."""
+        """Make the accessory forget its sessions: they stay open in the app but receive no answers."""
         await self._call("forgetSessions")
 
     async def remove(self) -> None:
@@ -86,11 +86,11 @@ class Accessory:
         raise EasimError(f"the accessory '{self.id}' is gone", kind="gone")
 
     async def add_quirk(self, quirk: str) -> bool:
-        """Give it a quirk. Returns whether the change applies now, or the next time it is plugged in."""
+        """Give the accessory a quirk. Returns whether the change applies now, or the next time it is plugged in."""
         return bool((await self._call("quirk", add=[quirk]))["now"])
 
     async def remove_quirk(self, name: str) -> bool:
-        """Remove a quirk. Returns whether the change applies now, or the next time it is plugged in."""
+        """Remove a quirk. Returns whether the change applies now, or the next time the accessory is plugged in."""
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
@@ -98,14 +98,14 @@ class Accessory:
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
+        """Add a fault to the accessory's cable, even while it is plugged in. A link preset adds several faults."""
         made = await self.world.server.call("fault.add", accessory=self.id, fault=fault)
         return [Fault(self.world, name) for name in made["faults"]]
 
     fault = add_fault
 
     async def faults(self) -> list[FaultState]:
-        """List the faults on its cable and their effects so far."""
+        """List the faults on the accessory's cable and their effects so far."""
         listed = await self.world.server.call("fault.list", accessory=self.id)
         return [state_of(FaultState, state) for state in listed["faults"]]
 
@@ -125,7 +125,7 @@ class Accessory:
     async def capture(
         self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
     ) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record the accessory's cables from now on: ``pcapng``, or ``transcript`` (one line per packet)."""
         made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 
@@ -211,7 +211,7 @@ class Fault:
         return f"<Fault {self.id}>"
 
     async def change(self, to: str) -> None:
-        """Replace it with another fault."""
+        """Replace the fault with another."""
         await self.world.server.call("fault.change", fault=self.id, to=to)
 
     async def remove(self) -> None:
@@ -249,7 +249,7 @@ class Capture:
         raise EasimError(f"the capture '{self.id}' is gone", kind="gone")
 
     async def stop(self) -> None:
-        """End the recording. It can still be read."""
+        """End the recording, which can still be read."""
         await self.world.server.call("capture.stop", capture=self.id)
 
     async def remove(self) -> None:

@@ -26,7 +26,7 @@ class App:
         self.world = world
         self.id = ""
         self.notices: list[dict[str, Any]] = []
-        """Its notifications so far, in order."""
+        """The app's notifications so far, in order."""
         self._sessions: list[Session] = []
         self._waited = 0
 
@@ -52,7 +52,7 @@ class App:
 
     @property
     def events(self) -> list[ConnectEvent]:
-        """Its connects and disconnects so far, by name."""
+        """The app's connects and disconnects so far, by name."""
         return [notice["event"] for notice in self.notices if notice["event"] in ("connect", "disconnect")]
 
     @property
@@ -62,11 +62,11 @@ class App:
         return list(self._sessions)
 
     async def accessories(self) -> list[ConnectedAccessory]:
-        """List the accessories that it sees: its ``connectedAccessories``."""
+        """List the accessories that the app sees, its ``connectedAccessories``."""
         return [state_of(ConnectedAccessory, seen) for seen in (await self._call("accessories"))["accessories"]]
 
     async def wait_for(self, event: AppEvent, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect``, ``disconnect`` or other notice since the last one that was awaited."""
+        """Wait for the next ``connect``, ``disconnect`` or other notice after the last one that was awaited."""
         limited(timeout)
         found = self._next(event)
         if found is None:
@@ -161,7 +161,7 @@ class App:
         await self._call("suspend")
 
     async def foreground(self) -> None:
-        """Bring it to the foreground."""
+        """Bring the app to the foreground."""
         await self._call("foreground")
 
     async def kill(self, *, leave_sessions: bool = False) -> None:
@@ -172,7 +172,7 @@ class App:
         await self._call("kill", sessions="left" if leave_sessions else None)
 
     async def crash(self, *, leave_sessions: bool = False) -> None:
-        """End it as if it had crashed."""
+        """End the app as if it had crashed."""
         await self._call("crash", sessions="left" if leave_sessions else None)
 
     async def state(self) -> AppState:

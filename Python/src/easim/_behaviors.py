@@ -47,18 +47,18 @@ class Clock:
     # Running behaviors
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Count a task as running: from now on it keeps time from passing."""
+        """Count a task as running: from now on, the task keeps time from passing."""
         self._busy.add(task)
         self._idle.clear()
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """Count a task as idle: it no longer keeps time from passing."""
+        """Count a task as idle: the task no longer keeps time from passing."""
         self._busy.discard(task)
         if not self._busy:
             self._idle.set()
 
     async def pause(self, session: Session, news: asyncio.Event) -> None:
-        """Be idle until something happens to a session."""
+        """Wait until something happens to a session."""
         if news.is_set():
             return
         task = self._current(session)
@@ -69,7 +69,7 @@ class Clock:
             session.waiting_tasks.remove(task)
 
     async def sleep(self, session: Session, seconds: float) -> None:
-        """Be idle for a time."""
+        """Wait for a time."""
         task = self._current(session)
         alarm = asyncio.Event()
         heapq.heappush(self._sleepers, (self.now + seconds, next(self._order), task, alarm))
@@ -107,9 +107,9 @@ class Clock:
         except asyncio.TimeoutError:
             if limit is None:
                 raise EasimError(
-                    f"a behavior has been running for {self._patience:g} s, and virtual time waits for it",
+                    f"virtual time waits for a behavior, which has been running for {self._patience:g} s",
                     kind="state",
-                    advice="let it await session.recv or session.sleep; what it awaits otherwise must come by itself",
+                    advice="let it await session.recv or session.sleep, or only what does not depend on virtual time",
                 ) from None
 
     # Waking behaviors

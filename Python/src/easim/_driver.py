@@ -102,7 +102,7 @@ class Driver:
         if self.is_foreign:
             work.close()
             raise EasimError(
-                f"this server belongs to the process {self._pid}, and this one was forked from it",
+                f"this server belongs to the process {self._pid}, from which this process was forked",
                 kind="state",
                 advice="make a Server in each process, or start processes with the method 'spawn'",
             )

@@ -47,7 +47,7 @@ class Progress:
         left = self.seconds / self.done * (self.total - self.done) if self.done else 0.0
         text = f"{self.done} of {self.total} jobs, {self.running} running, {self.seconds:.0f} s"
         if 0 < self.done < self.total:
-            text += f", {left:.0f} s to go"
+            text += f", {left:.0f} s left"
         for count, what in ((self.retried, "retried"), (self.stragglers, "run twice")):
             text += f", {count} {what}" if count else ""
         return text
@@ -119,7 +119,7 @@ class Fleet:
     def __post_init__(self) -> None:
         """Prepare the run."""
         if self.attempts < 1:
-            raise EasimError(f"attempts is {self.attempts}, and must be at least 1", kind="params")
+            raise EasimError(f"attempts is {self.attempts}, but must be at least 1", kind="params")
         self._jobs: Sequence[dict[str, Any]] = ()
         self._waiting: collections.deque[int] = collections.deque()
         self._running: dict[concurrent.futures.Future[dict[str, Any]], tuple[int, float]] = {}
@@ -134,7 +134,7 @@ class Fleet:
 
     @property
     def progress(self) -> Progress:
-        """How far the run has progressed."""
+        """The progress of the run."""
         seconds = time.monotonic() - self._began
         running = len(self._running)
         return Progress(len(self.results), len(self._jobs), running, self._retried, self._stragglers, seconds)
@@ -218,7 +218,7 @@ class Fleet:
             self._waiting.append(index)
 
     def _replace(self, reason: str) -> None:
-        """Replace a broken pool. It has lost all its jobs, and nothing shows which of them broke it."""
+        """Replace a broken pool, which has lost all its jobs; it is unknown which job broke the pool."""
         for index, _ in self._running.values():
             if index not in self.results and index not in self.lost:
                 self._again(index)

@@ -15,7 +15,7 @@ from .errors import EasimError
 
 
 class Lost(Exception):
-    """A run that ended without a result. It is retried."""
+    """A run that ended without a result, and is retried."""
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,7 @@ from .errors import EasimError, ProgramError
 __tracebackhide__ = True
 
 PATIENCE = 30.0
-"""After this many seconds without a message the server is pinged; after twice as many it is considered dead."""
+"""After this many seconds without a message, the server is pinged; after twice as many, it is considered dead."""
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -89,7 +89,7 @@ class Link:
         """Raise an error in a forked process, which has no loop and must not use the connection."""
         if self.is_foreign:
             raise EasimError(
-                f"this server belongs to the process {self._pid}, and this one was forked from it",
+                f"this server belongs to the process {self._pid}, from which this process was forked",
                 kind="state",
                 advice="make a Server in each process, or start processes with the method 'spawn'",
             )
@@ -140,7 +140,7 @@ class Link:
                 self._look()
 
     def receive(self) -> bool:
-        """Process what has arrived; return whether there was anything."""
+        """Process the messages that have arrived; return whether there were any."""
         try:
             count = self.process.socket.recv_into(self.buffer)
         except (BlockingIOError, ConnectionError):
@@ -247,7 +247,7 @@ class Link:
             self._look()
 
     def _look(self) -> None:
-        """Ask a silent server whether it still responds, or give it up."""
+        """Ask a silent server whether it still responds, or give up on it."""
         assert self._transport is not None
         silence = self._loop.time() - self._heard if self._waiting else 0.0
         if silence >= 2 * self.patience:
@@ -255,7 +255,7 @@ class Link:
                 ProgramError(
                     f"{self.process.name} has not answered for {silence:.0f} s",
                     kind="program",
-                    advice="it was stopped, or its machine is not reachable",
+                    advice="it was stopped, or its machine cannot be reached",
                 )
             )
         elif silence >= self.patience and self._asked <= self._heard:

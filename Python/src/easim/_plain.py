@@ -161,7 +161,7 @@ class World(Driven[aio.World]):
 
     @property
     def is_virtual(self) -> bool:
-        """Whether its time is virtual."""
+        """Whether the world's time is virtual."""
         return self.aio.is_virtual
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class World(Driven[aio.World]):
     def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Create the accessory of a capture, such as one from ``--capture``; its sessions answer as recorded."""
+        """Create the accessory recorded in a capture, for example by ``--capture``; its sessions answer as recorded."""
         return Accessory(self, self._run(self.aio.add_recording(path, quirks=quirks, on=on)))
 
     def app(
@@ -222,7 +222,7 @@ class World(Driven[aio.World]):
         return App(self, self._run(made))
 
     def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` (one line per packet)."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:
@@ -287,15 +287,15 @@ class Accessory(InWorld[aio.Accessory]):
     set_behavior = driven(aio.Accessory.set_behavior)
 
     def fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable: a short name for ``add_fault``."""
+        """Add a fault to the accessory's cable: a short name for ``add_fault``."""
         return self.add_fault(fault)
 
     def add_fault(self, fault: str) -> list[Fault]:
-        """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
+        """Add a fault to the accessory's cable, even while it is plugged in. A link preset adds several faults."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
     def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record the accessory's cables from now on: ``pcapng``, or ``transcript`` (one line per packet)."""
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
@@ -339,13 +339,13 @@ class App(InWorld[aio.App]):
 
     @property
     def notices(self) -> list[dict[str, Any]]:
-        """Its notifications so far, in order."""
+        """The app's notifications so far, in order."""
         self._owner().catch_up()
         return list(self.aio.notices)
 
     @property
     def events(self) -> list[ConnectEvent]:
-        """Its connects and disconnects so far, by name."""
+        """The app's connects and disconnects so far, by name."""
         self._owner().catch_up()
         return self.aio.events
 
@@ -531,13 +531,13 @@ class Session(InWorld[aio.Session], Context):
         return ended
 
     def fileno(self) -> int:
-        """Return its socket's descriptor, for ``select`` and similar functions."""
+        """Return the descriptor of the session's socket, for ``select`` and similar functions."""
         return self._connection().fileno()
 
     def makefile(self, mode: str = "rwb", buffering: int = -1) -> Any:
-        """Make a file object, as for a socket. Do not combine it with ``recv``."""
+        """Make a file object, as for a socket. Do not combine the file object with ``recv``."""
         if self._rest:
-            raise EasimError("bytes were read from the session already", kind="state", advice="call makefile first")
+            raise EasimError("bytes were already read from the session", kind="state", advice="call makefile first")
         files: Any = self._connection().makefile
         made: io.IOBase = files(mode, buffering)
         return made
@@ -545,7 +545,7 @@ class Session(InWorld[aio.Session], Context):
     def detach(self) -> socket.socket:
         """Hand the session over to a socket: closing the socket closes the session."""
         if self._rest:
-            raise EasimError("bytes were read from the session already", kind="state", advice="call detach first")
+            raise EasimError("bytes were already read from the session", kind="state", advice="call detach first")
         connection = self._connection()
         self._socket = None
         self._is_detached = True
@@ -553,7 +553,7 @@ class Session(InWorld[aio.Session], Context):
         return connection
 
     def close(self, reason: Optional[str] = None) -> None:
-        """Close it from this end. Bytes already sent still arrive."""
+        """Close the session from this end. Bytes already sent still arrive."""
         self._run(self.aio.close(reason, sent=self._sent))
         if self._socket is not None:
             self._socket.close()

@@ -144,7 +144,7 @@ class ServerProcess:
 
 
 class RemoteServer:
-    """A running server, given as the line that ``easim serve --remote`` prints, or as ``unix:PATH`` (``--control``)."""
+    """A running server: the line that ``easim serve --remote`` prints, or ``unix:PATH`` for ``--control``."""
 
     def __init__(self, remote: str) -> None:
         """Connect to ``host:port#token`` or ``unix:PATH``."""

@@ -16,7 +16,7 @@ class Received:
 
     is_met: bool
     count: int
-    """How often the bytes arrived."""
+    """How many times the bytes arrived."""
     text: str
     """The result in words. If the bytes never arrived, it shows the closest match and the first byte that differs."""
 

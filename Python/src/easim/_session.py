@@ -137,7 +137,7 @@ class Session:
         return Timeout(f"{what} within {self.timeout or 0:g} s", kind="timeout")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait on the world's clock. In a behavior, virtual time passes until then if the test lets it."""
+        """Wait on the world's clock. In a behavior, virtual time passes only as far as the test advances it."""
         limited(seconds)
         if not self.world.is_virtual:
             await asyncio.sleep(seconds)
@@ -176,11 +176,11 @@ class Session:
         if self.world.is_virtual:
             raise EasimError("a world in virtual time has no sockets", kind="time", advice="use send and recv")
         if self._streams is not None:
-            raise EasimError("the session was read or written already", kind="state", advice="detach it first")
+            raise EasimError("the session was already read or written", kind="state", advice="detach it first")
         await self.connect()
         made = self.take_socket()
         if made is None:
-            raise EasimError("the session was detached already", kind="state", advice="use the socket it returned")
+            raise EasimError("the session was already detached", kind="state", advice="use the socket it returned")
         return made
 
     async def _stream(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -363,7 +363,7 @@ class Session:
     # Ending the session
 
     async def close(self, reason: Optional[str] = None, *, sent: int = 0) -> None:
-        """Close it from this end. Bytes already sent still arrive; ``sent`` counts those that its own socket took."""
+        """Close the session from this end. Bytes already sent still arrive; ``sent`` counts those on its socket."""
         if self.is_open:
             self.is_open = False
             try:

@@ -72,18 +72,18 @@ class Wire:
             line = _ENCODER.encode(message).encode() + b"\n"
         except UnicodeEncodeError as error:
             half = error.object[error.start]
-            what = f"the parameters of {method} have a character that is one half of a pair: {half!r}"
+            what = f"the parameters of {method} contain half of a surrogate pair: {half!r}"
             raise EasimError(what, kind="params") from None
         except ValueError as error:
             raise EasimError(f"the parameters of {method} are not JSON: {error}", kind="params") from None
         if len(line) > LONGEST:
-            what = f"the request {method} has {len(line)} bytes, and the server takes {LONGEST} at most"
+            what = f"the request {method} has {len(line)} bytes, but the server accepts at most {LONGEST}"
             raise EasimError(what, kind="limit", advice="send less at once")
         self._last += 1
         return self._last, line
 
     def receive(self, data: Union[bytes, memoryview]) -> list[Union[Answer, Notice]]:
-        """Take bytes, and return the complete messages."""
+        """Process received bytes, and return the complete messages."""
         self._rest += data
         *lines, self._rest = self._rest.split(b"\n")
         return [self._read(line) for line in lines if line.strip()]
@@ -157,7 +157,7 @@ def limited(time: _Time) -> _Time:
     if isinstance(time, bool) or not isinstance(time, (int, float)):
         raise TypeError(f"a time is a number of seconds, not {type(time).__name__}")
     if math.isnan(time) or math.isinf(time):
-        raise ValueError(f"a time is a number of seconds, not {time}: None is without end")
+        raise ValueError(f"a time is a number of seconds, not {time}: use None for no limit")
     if time < 0:
         raise ValueError(f"a time cannot be negative: {time}")
     return time

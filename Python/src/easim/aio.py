@@ -114,7 +114,7 @@ class Server:
             asyncio.get_running_loop()
         except RuntimeError:
             raise EasimError(
-                "easim.aio runs on asyncio only, and this is another event loop",
+                "easim.aio runs only on asyncio, but this is another event loop",
                 kind="state",
                 advice="with anyio, let the fixture anyio_backend return 'asyncio'",
             ) from None
@@ -253,7 +253,7 @@ class World:
     async def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Create the accessory of a capture, such as one from ``--capture``; its sessions answer as recorded."""
+        """Create the accessory recorded in a capture, for example by ``--capture``; its sessions answer as recorded."""
         made = await self.call("accessory.add", recording=str(pathlib.Path(path).resolve()), quirks=list(quirks), on=on)
         return Accessory(self, made["accessories"][0])
 
@@ -306,7 +306,7 @@ class World:
     async def capture(
         self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
     ) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` (one line per packet)."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
@@ -355,7 +355,7 @@ class World:
     def shown(self, timeout: Optional[float]) -> str:
         """Format a limit for messages."""
         if timeout is None:
-            return "a day of virtual time" if self.is_virtual else "all the time there was"
+            return "a day of virtual time" if self.is_virtual else "the available time"
         return f"{timeout:g} s"
 
     async def wait(
@@ -386,7 +386,7 @@ class World:
     async def wait_once(
         self, time: Optional[float], call: Callable[[float], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
-        """Wait no longer than until a behavior has to act."""
+        """Wait at most until a behavior has to act."""
         await self._settled()
         return await self._step(self.clock.now + (_FOREVER if time is None else time), call, 3600.0)
 

@@ -64,7 +64,7 @@ def case(
     if severity not in SEVERITIES:
         raise EasimError(f"severity is {severity!r}", kind="params", advice=f"use {', '.join(SEVERITIES)}")
     if int(number) in _cases:
-        raise EasimError(f"there are two cases {number}", kind="params", advice="give each a number of its own")
+        raise EasimError(f"two cases have the number {number}", kind="params", advice="give each case its own number")
 
     def mark(run: Callable[[Session], object]) -> Callable[[Session], object]:
         code = run.__code__
@@ -184,7 +184,7 @@ def _judge(one: _Case, session: Session, file: str) -> dict[str, Any]:
         return {"outcome": "skipped", "text": str(reason)}
     except Exception as error:
         kind = "" if isinstance(error, (AssertionError, EasimError)) else f"{type(error).__name__}: "
-        text = str(error) or "what it asserts does not hold"
+        text = str(error) or "its assertion failed"
         return {"outcome": "failed", "text": f"{kind}{text}{_place(error, file)}"}
     return {"outcome": "passed"}
 

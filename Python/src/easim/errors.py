@@ -18,7 +18,7 @@ class EasimError(Exception):
     """
 
     def __init__(self, message: str, *, kind: str = "error", advice: Optional[str] = None, data: Any = None) -> None:
-        """Make an error of this kind."""
+        """Create an error of this kind."""
         super().__init__(f"{message}: {advice}" if advice else message)
         self.message = message
         self.kind = kind
@@ -35,4 +35,4 @@ class Timeout(EasimError, builtins.TimeoutError):
 
 
 class SessionEnded(EasimError, ConnectionError):
-    """The session has ended; the message has the reason."""
+    """The session has ended; the message contains the reason."""

@@ -59,7 +59,7 @@ _CHUNK = 2_000
 
 
 class FleetError(EasimError):
-    """Some jobs got no result. ``report`` has the others' results; ``missing`` names these jobs and the reasons."""
+    """Some jobs have no result: ``missing`` lists them with the reasons, and ``report`` has the other results."""
 
     def __init__(self, message: str, *, report: Any = None, missing: Sequence[tuple[Any, str]] = ()) -> None:
         """Make an error that lists what is missing."""
@@ -79,7 +79,7 @@ class SoakFailure:
     text: str
     """What happened."""
     command: str
-    """The command that repeats it."""
+    """The command that repeats the failure."""
     scenario: str
     """The smallest world found that breaks the same rule, for ``easim scenario run FILE``."""
 
@@ -93,7 +93,7 @@ class SoakReport:
     failed: int
     """The number of worlds that failed."""
     failures: tuple[SoakFailure, ...]
-    """The first ten of these, in order of seed."""
+    """The first ten failures, in order of seed."""
     hash: int
     """The hash of everything that happened in all worlds."""
     coverage: dict[str, int]
@@ -114,7 +114,7 @@ class SoakReport:
     def seeds(self) -> range:
         """The seeds, if they are consecutive."""
         if len(self.ranges) != 1:
-            raise EasimError("the seeds are not one range", kind="state", advice="use 'ranges'")
+            raise EasimError("the seeds are not a single range", kind="state", advice="use 'ranges'")
         return self.ranges[0]
 
     @property
@@ -136,7 +136,7 @@ class SoakReport:
             return NotImplemented
         if self.program != other.program or self.whole != other.whole:
             what = f"of {self.program} and {other.program}" if self.program != other.program else "of different worlds"
-            raise EasimError(f"these are results {what}, which cannot be added", kind="state")
+            raise EasimError(f"the reports are of results {what}, which cannot be added", kind="state")
         ranges = _joined([*self.ranges, *other.ranges])
         failures = sorted([*self.failures, *other.failures], key=lambda each: each.seed)[:_MOST_SHRUNK]
         return SoakReport(
@@ -241,7 +241,7 @@ def soak(
     if seeds.step != 1 or seeds.start < 0 or not len(seeds):
         raise EasimError(f"{seeds} is no range of seeds", kind="params", advice="give one such as range(1000)")
     if chunk is not None and chunk < 1:
-        raise EasimError(f"chunk is {chunk}, and must be at least 1", kind="params")
+        raise EasimError(f"chunk is {chunk}, but must be at least 1", kind="params")
     with pool(executor) as used:
         fleet = Fleet(_fleet_work.soak, used, workers, attempts, speculate, progress)
         # There are at least four jobs per worker, so that the last jobs end at about the same time.
@@ -282,7 +282,7 @@ class ScenarioResult:
     scenario: str
     """Its name."""
     client: str
-    """The app that ran it."""
+    """The app that ran the scenario."""
     seed: Optional[int]
     """The seed; None for the scenario's own."""
     passed: bool
@@ -296,7 +296,7 @@ class ScenariosReport:
     """The results of scenarios, in the order requested."""
 
     results: tuple[ScenarioResult, ...]
-    """One for each scenario, client and seed."""
+    """One result for each scenario, client and seed."""
 
     @property
     def failures(self) -> tuple[ScenarioResult, ...]:
@@ -369,9 +369,9 @@ class BurstsReport:
     """The result of simultaneous load tests."""
 
     passed: bool
-    """Whether all of them passed."""
+    """Whether all load tests passed."""
     merged: dict[str, Any] = field(repr=False)
-    """Their merged report, as from ``easim report merge``: the percentiles are those of one run with all bursts."""
+    """The merged report, as from ``easim report merge``: the percentiles are those of one run with all bursts."""
     reports: tuple[dict[str, Any], ...] = field(repr=False)
     """The report of each."""
     text: str = ""

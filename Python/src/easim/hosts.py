@@ -105,13 +105,13 @@ class HostConnection(Context):
         refused = [str(event.get("text")) for event in events if event["event"] in ("refused", "warning")]
         steps = [event["event"] for event in events if event.get("up", True)]
         if "connect" in steps:
-            seen = "it connected and offered no protocol"
+            seen = "it connected but offered no protocol"
         elif "identification" in steps:
-            seen = "it identified itself and was not shown to apps"
+            seen = "it identified itself but was not shown to apps"
         elif "authentication" in steps:
-            seen = "it did not authenticate" if refused else "it authenticated and did not identify itself"
+            seen = "it did not authenticate" if refused else "it authenticated but did not identify itself"
         elif "link" in steps:
-            seen = "it linked and did not authenticate"
+            seen = "it set up a link but did not authenticate"
         elif "attach" in steps:
             seen = "something is there, but it did not answer the device's first bytes"
         else:
@@ -167,7 +167,7 @@ class HostConnection(Context):
                 if got != wanted:
                     place = next(i for i in range(len(wanted)) if got[i] != wanted[i])
                     errors.append(
-                        f"burst {number + 1}: byte {place} is {got[place]:02x} and should be {wanted[place]:02x}"
+                        f"burst {number + 1}: byte {place} is {got[place]:02x} instead of {wanted[place]:02x}"
                     )
                     latencies.pop()
                     break

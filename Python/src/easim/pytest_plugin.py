@@ -54,12 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--easim-packets",
         action="store_true",
-        help="show the last 200 packets of a failed test (also with the mark easim(packets=True))",
+        help="show the last 200 packets of a failed test (or use the mark easim(packets=True))",
     )
     group.addoption(
         "--easim-traces",
         metavar="FOLDER",
-        help="where the traces of failed tests are written, pages of HTML (default: a folder for temporary files)",
+        help="folder for the traces of failed tests, which are HTML pages (default: a folder for temporary files)",
     )
 
 
@@ -128,14 +128,14 @@ def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("easim"))):
         if mark.args:
-            raise pytest.UsageError(f"@pytest.mark.easim takes names only: {_MARK}")
+            raise pytest.UsageError(f"@pytest.mark.easim takes only named arguments: {_MARK}")
         wanted.update(mark.kwargs)
     unknown = set(wanted) - _OF_ACCESSORY - _OF_WORLD
     if unknown:
         raise pytest.UsageError(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}")
     lonely = set(wanted) & _OF_ACCESSORY
     if lonely and "profile" not in wanted:
-        raise pytest.UsageError(f"@pytest.mark.easim has '{sorted(lonely)[0]}' and no profile: {_MARK}")
+        raise pytest.UsageError(f"@pytest.mark.easim has '{sorted(lonely)[0]}' but no profile: {_MARK}")
     wanted["messages"] = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
     return wanted
 
@@ -218,7 +218,7 @@ def easim_aio(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Any:
 
 @pytest.fixture
 def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> hosts.HostConnection:
-    """Connect to the accessory at ``--easim-at``; without one, the test is skipped."""
+    """Connect to the accessory at ``--easim-at``; without this option, the test is skipped."""
     address = request.config.getoption("--easim-at")
     if not address:
         pytest.skip("needs an accessory: pytest --easim-at usb:")
@@ -258,13 +258,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _attach(item: pytest.Item, report: pytest.TestReport, title: str, text: str) -> None:
-    """Add a text to the failure, and to JUnit as a property of the test."""
+    """Add text to the failure, and to the JUnit report as a property of the test."""
     report.sections.append((title, text))
     item.user_properties.append((title, text))
 
 
 def _write_trace(item: pytest.Item, call: pytest.CallInfo[None], world: World, number: int) -> str:
-    """Write what happened in a world as one page of HTML, and return its path."""
+    """Write the events of a world as one HTML page, and return its path."""
     error = call.excinfo.value if call.excinfo else None
     kept = world.trace if isinstance(world, TestWorld) else None
     try:
@@ -300,5 +300,5 @@ def _last_lines(packets: Capture) -> str:
         lines = packets.read().decode("utf-8", "replace").splitlines()
     except EasimError as error:
         return f"not available: {error}"
-    before = [f"... {len(lines) - _MOST_PACKETS} lines before"] if len(lines) > _MOST_PACKETS else []
+    before = [f"... {len(lines) - _MOST_PACKETS} earlier lines"] if len(lines) > _MOST_PACKETS else []
     return "\n".join(before + lines[-_MOST_PACKETS:]) or "no packets"

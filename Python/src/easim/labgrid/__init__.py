@@ -118,7 +118,7 @@ class EasimAccessoryDriver(Driver):
         self._plugged = _Plugged(self.resource)
 
     def on_deactivate(self) -> None:
-        """Unplug it and end its program."""
+        """Unplug the accessory and end its program."""
         plugged, self._plugged = self._plugged, None
         if plugged is not None:
             plugged.close()
@@ -136,7 +136,7 @@ class EasimAccessoryDriver(Driver):
 
     @property
     def address(self) -> str:
-        """The address at which hosts find it."""
+        """The address at which hosts find the accessory."""
         return self._active.address
 
     @property
@@ -196,7 +196,7 @@ class EasimHostDriver(Driver):
 
     @Driver.check_active
     def burst(self, payload: bytes, count: int = 100, **choices: Any) -> hosts.BurstReport:
-        """Send bursts and compare what comes back."""
+        """Send bursts and verify the replies."""
         return self.connection.burst(payload, count=count, **choices)
 
 
