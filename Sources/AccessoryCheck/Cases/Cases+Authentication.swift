@@ -89,7 +89,7 @@ extension CheckCase {
       for id in [MessageID.authenticationCertificate, .authenticationResponse] {
         let all = device.messages.filter { $0.message.id == id }
         if all.count > 1 {
-          throw CheckFailure("\(id) came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+          throw CheckFailure("\(id) was sent \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
         }
       }
     },
@@ -225,7 +225,8 @@ extension CheckRun {
     let time = answer.time - asked.time
     if time > limit {
       throw CheckFailure(
-        "It came after \(DurationText.format(time)).", device.proof(asked.index) + device.proof(answer.packet))
+        "The answer arrived after \(DurationText.format(time)).",
+        device.proof(asked.index) + device.proof(answer.packet))
     }
   }
 }

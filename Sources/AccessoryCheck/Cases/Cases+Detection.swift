@@ -92,7 +92,7 @@ extension CheckCase {
       let time = device.record[synchronization].time - answered.time
       if time > .seconds(2) {
         throw CheckFailure(
-          "The SYN came \(DurationText.format(time)) after the answer.",
+          "The SYN arrived \(DurationText.format(time)) after the answer.",
           device.proof(answered.index) + device.proof(synchronization))
       }
     },

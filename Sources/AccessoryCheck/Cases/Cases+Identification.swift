@@ -27,7 +27,7 @@ extension CheckCase {
         let device = try run.survey().device
         let all = device.messages.filter { $0.message.id == .identificationInformation }
         if all.count > 1 {
-          throw CheckFailure("It came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+          throw CheckFailure("1D01 was sent \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
         }
       },
       CheckCase(

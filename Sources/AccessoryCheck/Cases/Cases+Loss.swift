@@ -267,7 +267,7 @@ extension CheckRun {
     _ = try device.wait(within: stepLimit) { count() > 0 }
     if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
     guard count() != 1 else { return }
-    let what = count() == 0 ? "did not come" : "came \(count()) times"
+    let what = count() == 0 ? "did not arrive" : "arrived \(count()) times"
     throw CheckFailure("\(condition), \(id) \(what).", device.proof(from: mark))
   }
 

@@ -115,7 +115,7 @@ private struct CheckEntry: Equatable {
     Field("sources", \.sources, .list(of: .text, count: 0...100), "the sources of the rule")
     Field("severity", \.severity, .text, "the severity of a broken rule")
     Field("seconds", \.time, .figure, "how long it took", isRequired: true)
-    Field("result", \.kind, .choice, "what came of it", isRequired: true)
+    Field("result", \.kind, .choice, "the outcome of the case", isRequired: true)
     Field("reason", \.reason, .optional(.text), "why it was skipped")
     Field("text", \.text, .optional(.text), "what was found")
     Field("fix", \.fix, .optional(.text), "what to change in the firmware")

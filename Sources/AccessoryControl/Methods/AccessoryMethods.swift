@@ -31,7 +31,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.list", "List accessories and their state.", .world,
-      .list("accessories", ControlledAccessory.answer, "in order of creation"),
+      .list("accessories", ControlledAccessory.answer, "the accessories, in order of creation"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params { return try call.server.world(world).accessories }
@@ -61,11 +61,11 @@ extension ControlMethods {
       return (isNow, accessory.profile.quirks)
     },
     ControlMethod(
-      "accessory.behavior", "Choose how an accessory behaves in sessions opened from now on.",
+      "accessory.behavior", "Set an accessory's behavior for new sessions.",
       .init(
         "changing behavior", .id(of: "accessory"),
         Argument(optional: "behavior", Behavior.format.format, "the behavior (default: the profile's)"),
-        Argument(optional: "protocol", .text, "only for sessions of this protocol (default: all)")),
+        Argument(optional: "protocol", .text, "only for sessions on this protocol (default: all)")),
       errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, accessory, behavior, protocolName in

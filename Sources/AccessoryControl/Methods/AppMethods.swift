@@ -20,7 +20,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "app.list", "List apps and their state.", .world,
-      .list("apps", ControlledApp.answer, "in order of launch"),
+      .list("apps", ControlledApp.answer, "the apps, in order of launch"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params { return try call.server.world(world).apps }
@@ -28,7 +28,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", .id(of: "app"),
-      .list("accessories", PublishedAccessory.answer, "in the order the accessories connected"),
+      .list("accessories", PublishedAccessory.answer, "the accessories, in the order in which they connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, id in
       try call.server.apps.find(id).running().accessories

@@ -13,7 +13,7 @@ extension ControlMethods {
     ) { call, params in try start(params, call) },
     ControlMethod(
       "capture.list", "List the captures.", .none,
-      .list("captures", ControlledCapture.answer, "in the order they were started"),
+      .list("captures", ControlledCapture.answer, "the captures, in the order in which they were started"),
       effect: .reads
     ) { call in call.server.captures.all },
     ControlMethod(

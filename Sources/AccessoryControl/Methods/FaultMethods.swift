@@ -8,7 +8,7 @@ extension ControlMethods {
       "fault.add",
       "Add a fault to an accessory's current and future cables. On the current cable, the fault's times are measured "
         + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
-        + "is what the accessory receives.",
+        + "means bytes that the accessory receives.",
       .init(
         "adding a fault", .id(of: "accessory"),
         Argument(text: "fault", "the fault or link preset, in the notation of --fault")),
@@ -36,7 +36,7 @@ extension ControlMethods {
       "fault.list", "List the faults on an accessory's cable and their effects so far.", .id(of: "accessory"),
       .list(
         "faults", ControlledFault.answer,
-        "in the order in which bytes pass through them"),
+        "the faults, in the order in which bytes pass through them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, id in
       try call.server.accessories.find(id).faults

@@ -20,7 +20,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "host.list", "List the addresses that devices connect to.", .world,
-      .list("hosts", ControlledHost.answer, "in the order the addresses were added"),
+      .list("hosts", ControlledHost.answer, "the hosts, in the order in which they were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.map { try call.server.world($0) }

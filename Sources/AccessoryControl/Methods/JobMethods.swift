@@ -103,7 +103,7 @@ extension ControlMethods {
       "job.list",
       "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) jobs and their "
         + "reports.",
-      .none, .list("jobs", ControlledJob.answer, "in the order they were started"),
+      .none, .list("jobs", ControlledJob.answer, "the jobs, in the order in which they were started"),
       effect: .reads
     ) { call in call.server.jobs.all },
     ControlMethod(

@@ -23,7 +23,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.list", "List the proxies and how many bytes they have relayed.", .world,
-      .list("proxies", ControlledProxy.answer, "in the order they were added"),
+      .list("proxies", ControlledProxy.answer, "the proxies, in the order in which they were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.map { try call.server.world($0) }
@@ -31,8 +31,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.fault",
-      "Replace all faults of a proxy, on the current connection and later ones. `in` is what the accessory sends, `out` "
-        + "what the device sends.",
+      "Replace all faults of a proxy, on the current connection and later ones. `in` means bytes that the accessory "
+        + "sends, `out` bytes that the device sends.",
       .all(ProxyFaults.format), ControlledProxy.answer, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
       exampleResult:

@@ -13,7 +13,7 @@ extension ControlMethods {
       Argument(
         optional: "times", .integer(0...Int.max),
         "how many times the accessory should have received the bytes (default: at least once)"),
-      Argument(optional: "protocol", .text, "only sessions of this protocol (default: all)")),
+      Argument(optional: "protocol", .text, "only sessions on this protocol (default: all)")),
     found, effect: .reads, errors: [.unknown, .gone],
     example: "{\"accessory\":\"a1\",\"text\":\"hello\",\"times\":1}"
   ) { call, accessory, data, text, times, protocolName in

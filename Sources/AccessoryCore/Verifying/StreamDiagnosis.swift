@@ -85,7 +85,7 @@ struct StreamDiagnosis {
   private mutating func takeUnknown(_ range: Range<Int>, _ following: StreamSegments.Segment?) {
     let count = range.count
     if isReversed(range) {
-      findings.append(StreamFinding(.reordered, at: next, count: count, "they came in reverse"))
+      findings.append(StreamFinding(.reordered, at: next, count: count, "they arrived in reverse"))
       next += count
       return
     }

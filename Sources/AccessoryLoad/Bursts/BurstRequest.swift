@@ -135,7 +135,7 @@ extension BurstRequest {
     Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: the bytes to send"),
     Field(
       "expect", \.expected, .optional(.expectedReply),
-      "the reply that must come back, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or "
+      "the expected reply, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or "
         + "`regex:…`",
       standardText: "`echo`; with `read`, anything"),
     Field(
@@ -145,7 +145,7 @@ extension BurstRequest {
     Field("think", \.think, .optional(.times), "how long to pause after the request, overriding the plan's `think`"),
   ]
 
-  static let scriptFormat = Record("request", "what to send, and what must come back", Self()) { parts }
+  static let scriptFormat = Record("request", "a request and the expected reply", Self()) { parts }
     .checked(check)
 
   static let mixFormat = Record("payload", "one of several kinds of bursts", Self()) {

@@ -140,7 +140,7 @@ extension BurstReport {
     }
     if reconnections > 0 { facts.append(("reconnected", reconnections.counted("time"))) }
     if unaskedBytes > 0 {
-      facts.append(("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified"))
+      facts.append(("received", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified"))
     }
     return facts.filter { !$0.1.isEmpty }
   }
@@ -233,7 +233,7 @@ extension BurstReport {
     }
     guard !rows.isEmpty else { return nil }
     let firsts = rows.map { "<li>\(MarkupText.escaped("\($0.name): \($0.title)"))</li>" }
-    let wrong = mismatchText.map { "<p>Bytes that came back wrong: \(MarkupText.escaped($0)).</p>" } ?? ""
+    let wrong = mismatchText.map { "<p>Wrong bytes:  \(MarkupText.escaped($0)).</p>" } ?? ""
     return Self.bars(rows, "bad") + "<p>The first of each:</p>\n<ul>\(firsts.joined())</ul>" + wrong
   }
 

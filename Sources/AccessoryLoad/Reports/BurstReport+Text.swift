@@ -29,7 +29,7 @@ extension BurstReport {
         "overdue", "\(FixedText.grouped(overdue)) bursts did not begin on time: \(faultCause ?? "the rate is too high")"
       )
     }
-    if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
+    if unaskedBytes > 0 { row("received", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
     if reconnections > 0 { row("reconnected", "\(reconnections) times") }
     for site in sites where sites.count > 1 || site.attachments.count > 1 { lines += site.lines }
     for kind in ErrorKind.allCases {
@@ -115,7 +115,7 @@ extension BurstReport {
     var text = "\(FixedText.grouped(link.packetsSent)) packets sent, "
     text += "\(FixedText.grouped(link.packetsReceived)) received"
     for (count, what) in [
-      (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "came twice"),
+      (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "arrived twice"),
       (link.ahead, "arrived after a missing packet"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
       (link.skippedBytes, "bytes of no packet"), (link.giveUps, "given up"),
     ] where count > 0 {

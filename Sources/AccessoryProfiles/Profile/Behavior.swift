@@ -161,13 +161,13 @@ extension Behavior {
     ) {
       Field(
         "command", \.command, .text(TextShape(length: 1...Int.max)),
-        "the program: a path or a name; a relative path is first resolved against the file that contains it",
+        "the program's path or name; a relative path is first resolved against the file that contains the path",
         isRequired: true)
       Field("arguments", \.arguments, .list(of: .text), "the program's arguments")
       Field(
         "environment", \.environment, .list(of: .variable),
-        "environment variables for the program, in addition to those in docs/profiles.md: NAME passes on the variable "
-          + "from easim's environment, NAME=VALUE sets the variable"
+        "environment variables for the program, in addition to those in docs/profiles.md: NAME passes the variable on "
+          + "from easim's environment, NAME=VALUE sets it"
       )
     }.checked { _, object in
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }

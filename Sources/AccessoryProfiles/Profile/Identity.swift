@@ -62,7 +62,7 @@ extension Profile {
         standard: Standard("the current language alone") { [$0.currentLanguage] })
       Field(
         "appMatchTeamID", \.appMatchTeamID, .optional(.identification(mayBeBlank: false)),
-        "the developer team of the accessory's app: AppMatchTeamID in its identification")
+        "the developer team of the accessory's app, sent as AppMatchTeamID in the identification")
     }
 
     /// The fields that are strings, in the order in which they are written. Each string may contain `{index}`.

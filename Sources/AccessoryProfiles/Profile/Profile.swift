@@ -87,7 +87,7 @@ extension Profile {
     Field(constant: "version", formatVersion, "the version of this format")
     Field("description", \.summary, .text, "one sentence for 'easim profile list'")
     Field(
-      passing: "extends", .text, "the base profile: its name, or its path relative to this file")
+      passing: "extends", .text, "the name of the base profile, or its path relative to this file")
     Field(group: "accessory", Identity.format.summary, isRequired: true) {
       Identity.format.fields(at: \.identity)
       Field(
@@ -103,11 +103,11 @@ extension Profile {
       "transports", \.transports,
       .list(of: .object(Transport.format), count: 1...Int.max) { index in
         Transport(.usbHost, id: UInt16(clamping: index), name: "")
-      }, "the transports that the accessory declares; by default USB, with the Apple device as the host")
+      }, "the transports that the accessory declares; default: USB with the Apple device as the host")
     Field("usb", \.usb, USB.format)
     Field(
       "behavior", \.behavior, .oneOf(Behavior.format),
-      "what the accessory does with the bytes of a session, unless a protocol says otherwise",
+      "the accessory's behavior in sessions, unless a protocol defines its own",
       isAlwaysWritten: true)
     Field("hid", \.hid, .hids, "the accessory's HID functions")
     Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)

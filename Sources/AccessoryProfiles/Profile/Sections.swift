@@ -48,16 +48,18 @@ extension Profile {
     static let format = Record("authentication", "how the accessory authenticates itself", Authentication()) {
       Field(
         "generation", \.generation, .choice,
-        "the coprocessor generation: 3.0 uses P-256 (current); 2.0B and 2.0C use RSA-1024 with SHA-1 (older)")
+        "the coprocessor generation: current (3.0, which uses P-256) or older (2.0B and 2.0C, which use RSA-1024 with "
+          + "SHA-1)"
+      )
       Field(
         "challenge", \.challenge, .choice,
-        "whether the challenge is signed as the digest, or hashed first; public sources disagree")
+        "whether the challenge is signed directly, as a digest, or hashed first; public sources disagree")
       Field(
         "certSerial", \.certSerial, .integer(certSerialRange),
-        "length in bytes of the certificate's serial number in dumps",
+        "the length of the certificate's serial number in dumps, in bytes",
         standard: Standard("16, or 15 for the older generation") { $0.generation.certSerial })
       Field(
-        "certData", \.certData, .integer(certDataRange), "length in bytes of the certificate in dumps",
+        "certData", \.certData, .integer(certDataRange), "the length of the certificate in dumps, in bytes",
         standard: Standard("607, or 908 for the older generation") { $0.generation.certData })
     }
   }
@@ -90,7 +92,7 @@ extension Profile {
     /// Creates the declaration of an accessory that neither supplies nor draws power.
     public init() {}
 
-    static let format = Record("power", "what the accessory declares about power", Power()) {
+    static let format = Record("power", "the power information that the accessory declares", Power()) {
       Field(
         "capability", \.capability, .choice,
         "whether the accessory can power the Apple device: no, the reserved value 1, or power and charge the device")

@@ -35,7 +35,7 @@ extension Profile {
         "what the Apple device does if no installed app uses this protocol")
       Field(
         "behavior", \.behavior, .optional(.oneOf(Behavior.format)),
-        "what the accessory does with this protocol's bytes; default: the profile's behavior")
+        "the accessory's behavior in sessions on this protocol; default: the profile's behavior")
       Field(
         "nativeTransportComponent", \.nativeTransportComponent, .optional(.integer(0...65_535)),
         "the id of a USB transport: this protocol's sessions use their own USB endpoints instead of the iAP2 link")

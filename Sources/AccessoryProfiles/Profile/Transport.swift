@@ -145,7 +145,7 @@ extension Profile {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }
 
-    static let format = Record("link", "what the accessory requests during link setup", Link()) {
+    static let format = Record("link", "the link parameters that the accessory requests", Link()) {
       Field(
         "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),
         "maximum number of unacknowledged packets that the accessory accepts")

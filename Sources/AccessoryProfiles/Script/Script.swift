@@ -47,9 +47,9 @@ public struct Script: Equatable, Sendable {
   static let format = Record("script", "answers requests according to rules", Script(rules: [])) {
     Field(
       "framing", \.framing, .framing,
-      "how requests are separated; with 'any', a request is complete as soon as it matches a rule")
+      "how requests are separated; with 'any', a request is complete as soon as a rule matches")
     Field(
-      "rules", \.rules, .list(of: .object(Rule.format)), "the rules; the first one that matches answers",
+      "rules", \.rules, .list(of: .object(Rule.format)), "the rules; the first matching rule answers",
       isRequired: true)
     Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; default: none")
     Field(
@@ -106,7 +106,7 @@ private struct FramingParts: Equatable {
 
   private static let keys = ["delimiter", "fixed", "frame"]
 
-  static let format = Record("framing", "what ends a request", FramingParts()) {
+  static let format = Record("framing", "how requests are separated", FramingParts()) {
     Field(
       "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
     Field("fixed", \.fixed, .optional(.integer(1...65_536)), "length of each request in bytes")
@@ -167,7 +167,7 @@ extension Script {
     package var shortest: Int { lengthAt + lengthWidth + (checksum?.width ?? 0) }
 
     static let format = Record("frame", "frames with a length field", Frame()) {
-      Field("header", \.header, .bytes, "the bytes at the start of each frame; anything before them is skipped")
+      Field("header", \.header, .bytes, "the bytes at the start of each frame; bytes before them are skipped")
       Field(
         "lengthAt", \.lengthAt, .integer(0...255), "offset of the length field from the start of the frame",
         standard: Standard("after the header") { $0.header.count })
@@ -186,7 +186,7 @@ extension Script {
         standard: Standard("as `order`") { $0.order })
       Field(
         "checksumFrom", \.checksumFrom, .integer(0...255),
-        "the first byte that the checksum covers; the last one is the byte before the checksum")
+        "the offset of the first byte that the checksum covers; the last covered byte is the one before the checksum")
       Field(
         "longest", \.longest, .integer(1...65_536), "maximum frame length in bytes; longer frames are dropped")
     }.checked { frame, object in

@@ -111,8 +111,7 @@ extension Script {
       (self.after, self.every, self.answers) = (after, every, answers)
     }
 
-    static let format = Record("timer", "something that the accessory does in each session without a request", Timer())
-    {
+    static let format = Record("timer", "answers and actions that each session triggers without a request", Timer()) {
       Field("in", \.states, .stateNames, "the state or states in which the timer runs; default: all")
       Field(
         "after", \.after, .optional(.duration(.zero ... .seconds(86_400))),
@@ -214,7 +213,7 @@ extension Script {
     ) {
       Field("after", \.after, .duration(.zero ... .seconds(3600)), "how long to wait after the previous answer")
       Field(
-        "send", \.send, .optional(.template), "what to send: text with inserted values, or { hex: … }")
+        "send", \.send, .optional(.template), "the bytes to send: text with inserted values, or { hex: … }")
       Field(
         "to", \.protocolName, .optional(.text),
         "the protocol whose open sessions receive the answer; default: the session that asked")

@@ -88,7 +88,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
       Field("apps", \.plan.apps, .apps, "the apps, keyed by the names that the steps use", isRequired: true)
       Field(
         "steps", \.plan.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
-        "what happens, in chronological order", isRequired: true)
+        "the steps, in chronological order", isRequired: true)
       Field(
         "tail", \.tail, .duration(.zero...Scenario.longest), "how long the world continues after the last step",
         isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })

@@ -157,7 +157,7 @@ extension ScenarioReport: Report {
   /// The limits for report files. The timeline of a failed scenario may have several hundred lines.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The keys in report files.
-  public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
+  public static let format = Record(kind, "the results of scenarios", ScenarioReport()) {
     headerFields
     verdictFields
     Field("program", \.program, .text, "the program and its version", isRequired: true)
@@ -193,7 +193,7 @@ extension ScenarioReport.Run {
     Field("client", \.client, .text, "the app", isRequired: true)
     Field("passed", \.passed, .boolean, "whether everything happened as expected", isRequired: true)
     Field("text", \.text, .text, "what the app did", isRequired: true)
-    Field("summary", \.summary, .text, "what it is about", isRequired: true)
+    Field("summary", \.summary, .text, "the scenario's description", isRequired: true)
     Field("nanoseconds", \.length, .nanoseconds, "how long it took, in the scenario's own time", isRequired: true)
     Field("timeline", \.timeline, .list(of: .text), "the timeline, if the scenario failed")
   }.checked { run, object in

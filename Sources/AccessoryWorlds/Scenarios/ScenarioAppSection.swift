@@ -64,18 +64,18 @@ extension AppRules {
     Field(
       "undeclaredSessions", \.undeclaredSessions,
       .choice,
-      "what happens when an app opens a session for a protocol it does not declare")
+      "the result when an app opens a session for a protocol that it does not declare")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
-      "whether the background mode has an effect, as it does since iOS 5")
+      "whether the background mode has an effect, as it has since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .choice,
-      "what happens when an app opens a second session with the same accessory and protocol")
+      "the result when an app opens a second session with the same accessory and protocol")
     Field(
       "otherApps", \.otherApps,
       .choice,
-      "what happens when an app opens a session for a protocol while another app has one open")
+      "the result when an app opens a session for a protocol while another app has a session open for it")
     Field(
       "reattachment", \.reattachment,
       .choice,
@@ -83,7 +83,7 @@ extension AppRules {
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
       "how long an accessory refuses sessions after it connects")
-    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether arriving bytes wake the app from suspension")
+    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether arriving bytes wake a suspended app")
     Field(
       "wakeTime", \.wakeTime, .duration(.zero...Scenario.longest),
       "how long the app runs after bytes wake it")

@@ -35,7 +35,7 @@ extension Scenario {
       }
       Field("app", \.appSection, .object(ScenarioAppSection.format), ScenarioAppSection.format.summary)
       Field(
-        "steps", \.steps, .steps(of: Step.format(names)) { $0.at }, "what happens, in chronological order",
+        "steps", \.steps, .steps(of: Step.format(names)) { $0.at }, "the steps, in chronological order",
         isRequired: true)
       Field("tail", \.tail, .duration(.zero...longest), "how long the world continues after the last step")
       Field(
@@ -107,12 +107,12 @@ extension Scenario.About {
   package static let format = Record("about", "", Scenario.About()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
-    Field("description", \.summary, .text, "one sentence: what the scenario reproduces", isRequired: true)
+    Field("description", \.summary, .text, "what the scenario reproduces, in one sentence", isRequired: true)
     Field(
       "reproduces", \.reproduces, .list(of: .text),
       "the numbers of the behaviors and failures reproduced by the scenario")
     Field("source", \.source, .text, "where the failure was reported")
-    Field("story", \.story, .text, "what happened, and to which product")
+    Field("story", \.story, .text, "a description of the failure and of the affected product")
     Field("survival", \.survival, .text, "how an app can survive the failure")
   }
 }
@@ -270,7 +270,7 @@ extension Format<[Fault]> {
 
 extension Scenario.Expectation {
   fileprivate static func format(_ names: ScenarioNames) -> Record<Self> {
-    Record("expectation", "one thing that the app must see", Self("connect")) {
+    Record("expectation", "an event that the app must see", Self("connect")) {
       Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "the event to expect", isRequired: true)
       Field(
         "of", \.accessory, .optional(.name("accessory", among: names.accessories)),
@@ -307,7 +307,7 @@ extension Format<UInt64> {
 extension Scenario.Step {
   package static func format(_ names: ScenarioNames, for tool: ActionKind.Tool = .scenarios) -> Format<Self> {
     let time = Record(
-      tool == .plans ? "step with apps" : "step", "one step: a time, a side and an action",
+      tool == .plans ? "step with apps" : "step", "a step: a time, a side and an action",
       Self(at: .zero, .noticeCables(true))
     ) {
       Field(

@@ -214,7 +214,7 @@ struct EADemoApp: Equatable {
     stopWaiting()
     let reply = collector.reply
     if rule.expectation == .anything {
-      return reply.isEmpty ? [say("nothing came")] : ReplyText.lines(reply).map(say)
+      return reply.isEmpty ? [say("nothing arrived")] : ReplyText.lines(reply).map(say)
     }
     if collector.isAsExpected { return [say("✓ \(reply.count.counted("byte")) as expected")] }
     let differences = ReplyText.difference(rule.expectation, reply)

@@ -175,7 +175,7 @@ extension ReplayReport.Row {
     Field("got", \.got, .optional(.digits), "the bytes that arrived, in hex")
   }.checked { row, object in
     if row.masked > row.received {
-      object.error("masked", "is \(row.masked), but \(row.received.counted("byte")) came")
+      object.error("masked", "is \(row.masked), but \(row.received.counted("byte")) arrived")
     }
     if !row.isPlayed, row.received > 0 {
       object.error("bytes", "is \(row.received), but the session was not played")
