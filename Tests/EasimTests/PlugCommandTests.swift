@@ -65,8 +65,8 @@ import Testing
     let remains = try plug.wait()
     #expect(remains.ending == .exit(3))
     let why =
-      "it is not an accessory: its interfaces are 03/01/01; an accessory has an interface FF/F0/00 with a bulk pair; to attach it "
-      + "anyway, use --any-device"
+      "it is not an accessory: its interfaces are 03/01/01; an accessory needs an interface FF/F0/00 with a bulk pair; "
+      + "to attach it anyway, use --any-device"
     #expect(remains.out.contains("1-1: \(why)"), "\(remains.out)")
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }

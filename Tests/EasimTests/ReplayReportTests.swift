@@ -26,7 +26,7 @@ import Testing
   static let flaws: [(word: String, change: @Sendable (inout ReplayReport) -> Void)] = [
     ("empty", { $0.rows = [] }),
     ("empty", { report in for index in report.rows.indices { report.rows[index].masked = 8 } }),
-    ("failed", { $0.strays = ["the device opened a session of com.example.other"] }),
+    ("failed", { $0.strays = ["the device opened a session on com.example.other"] }),
     (
       "failed",
       {

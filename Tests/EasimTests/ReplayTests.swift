@@ -80,7 +80,7 @@ import Testing
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
     let replay = try Program.run("replay", golden, "--at", accessory.address, "--timeout", "2s")
     #expect(replay.ending == .exit(4), "\(replay.out)\(replay.err)")
-    #expect(replay.outLines.last?.contains("8 bytes from the accessory did not come within 2s") == true)
+    #expect(replay.outLines.last?.contains("8 bytes from the accessory did not arrive within 2s") == true)
     try accessory.interrupt()
   }
 

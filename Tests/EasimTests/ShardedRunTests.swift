@@ -80,7 +80,8 @@ import Testing
     let shard = try run("soak", "--seeds", "50")
     #expect(shard.outLines.last?.hasPrefix("10 worlds, seeds 10 to 19, shard 2/5: ") == true)
     #expect(
-      shard.err.contains("easim: shard 2/5, as CI_NODE_INDEX=2 and CI_NODE_TOTAL=5 say; --shard 1/1 runs everything"))
+      shard.err.contains(
+        "easim: shard 2/5, because of CI_NODE_INDEX=2 and CI_NODE_TOTAL=5; --shard 1/1 runs everything"))
     let explicit = try run("soak", "--seeds", "50", "--shard", "5/5")
     #expect(explicit.outLines.last?.hasPrefix("10 worlds, seeds 40 to 49, shard 5/5: ") == true)
     #expect(!explicit.err.contains("CI_NODE_TOTAL"))

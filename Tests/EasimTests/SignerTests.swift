@@ -32,7 +32,7 @@ import Testing
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     #expect(send.out.contains("authentication: succeeded"), "\(send.out)")
-    #expect(send.out.contains("the certificate's chain is unknown"), "\(send.out)")
+    #expect(send.out.contains("the certificate's issuer is unknown"), "\(send.out)")
     try accessory.interrupt()
   }
 
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("echo 00", "a response of 1 bytes, but this coprocessor's have 64"), ("echo 0", "which is not hex"),
+    ("echo 00", "the response has 1 bytes instead of 64"), ("echo 0", "which is not hex"),
     ("exit 4", "did not answer 'sign': the program ended with status 4"), ("echo error busy", "with: error busy"),
   ])
   func aWrongAnswerToAChallengeIsLoggedAndNotSent(_ answer: String, _ reason: String) throws {

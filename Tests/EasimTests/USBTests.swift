@@ -257,7 +257,8 @@ import Testing
     #expect(list.out.contains("(no permission to open /dev/bus/usb/001/005)"))
     #expect(list.err.contains("sudo tee /etc/udev/rules.d/70-easim.rules"), "\(list.err)")
     let doctor = try device.start(program: somebody + ["doctor"]).wait()
-    #expect(doctor.out.contains("found Mock Accessory, but /dev/bus/usb/001/005 may not be opened"), "\(doctor.out)")
+    #expect(
+      doctor.out.contains("found Mock Accessory, but opening /dev/bus/usb/001/005 is not permitted"), "\(doctor.out)")
   }
 
   // MARK: Apps

@@ -30,7 +30,7 @@ until_true 60 "the unplug" test ! -e "$device"
 easim run echo --on gadget: >/tmp/run 2>&1 &
 run=$!
 until_true 60 "the device, again" test -e "$device/serial"
-grep -q "of an ended process" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
+grep -q "whose process has ended" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
 
 # Removing the gadget by hand counts as unplugging, and the program prints the reason.

@@ -151,7 +151,8 @@ extension CheckCase {
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
-        throw CheckFailure("The accessory sent \(needless.count) in 4 s.", device.proof(first.index))
+        throw CheckFailure(
+          "The accessory sent \(needless.count.counted("such packet")) in 4 s.", device.proof(first.index))
       }
     },
     CheckCase(

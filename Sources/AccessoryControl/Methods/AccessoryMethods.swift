@@ -75,8 +75,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.take",
-      "Let this client take over an accessory's new sessions, so that it reads and writes in place of the accessory. A "
-        + "`session` notification with the event `opened` announces each session.",
+      "Let this client take over an accessory's new sessions: the client then reads and writes in place of the "
+        + "accessory. A `session` notification with the event `opened` announces each session.",
       .init(
         "taking", .id(of: "accessory"),
         Argument(

@@ -140,7 +140,7 @@ extension Fault {
       Field("by", \.by, .integer(1...127), "number of later packets that overtake the delayed packet")
       Field(
         "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
-        "maximum delay: then the packet is delivered even if fewer packets have overtaken it"
+        "maximum delay, after which the packet is delivered even if fewer packets have overtaken it"
       )
     }.example("reorder,chance=10%,by=3")
 

@@ -103,8 +103,8 @@ package struct BurstPlanFile: Equatable, Sendable {
       "think", \.think, .optional(.times), "how long a session pauses after each burst, or a distribution of pauses")
     Field(
       "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
-      "keyed by name, serial number or address: the factor by which the accessory's rate differs from the phases' "
-        + "rate; `'*'` stands for all other accessories"
+      "keyed by name, serial number or address: the factor that scales the phases' rate for the accessory; `'*'` "
+        + "stands for all other accessories"
     )
     Field("sessions", \.sessions, .integer(1...1_000), "number of sessions with each accessory")
     Field("inFlight", \.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")

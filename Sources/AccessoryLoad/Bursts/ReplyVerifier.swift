@@ -67,7 +67,7 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
 
   /// A description of the difference, without a period.
   public var description: String {
-    "byte \(position) is \(Hex.plain([got])) instead of \(Hex.plain([expected])):  "
+    "byte \(position) is \(Hex.plain([got])) instead of \(Hex.plain([expected])): "
       + "expected … \(expectedWindow) …, got … \(gotWindow) …"
   }
 }

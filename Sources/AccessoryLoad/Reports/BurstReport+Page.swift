@@ -233,7 +233,7 @@ extension BurstReport {
     }
     guard !rows.isEmpty else { return nil }
     let firsts = rows.map { "<li>\(MarkupText.escaped("\($0.name): \($0.title)"))</li>" }
-    let wrong = mismatchText.map { "<p>Wrong bytes:  \(MarkupText.escaped($0)).</p>" } ?? ""
+    let wrong = mismatchText.map { "<p>Wrong bytes: \(MarkupText.escaped($0)).</p>" } ?? ""
     return Self.bars(rows, "bad") + "<p>The first of each:</p>\n<ul>\(firsts.joined())</ul>" + wrong
   }
 

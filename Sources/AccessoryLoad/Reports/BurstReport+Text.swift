@@ -63,7 +63,7 @@ extension BurstReport {
   var verified: String {
     switch plan.verification {
     case "none":
-      "delivery only: acknowledged by the link, or accepted by native transport's endpoints"
+      "delivery only (acknowledged by the link, or accepted by native transport's endpoints)"
     case "echo" where plan.pattern == "unique": "echo verified byte for byte"
     case "echo" where plan.pattern == "eademo": "EADemo's pattern came back"
     case "echo" where plan.pattern == "mixed": "echo verified"

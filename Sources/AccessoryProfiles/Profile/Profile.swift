@@ -79,7 +79,7 @@ extension Profile {
   /// The format of the file, which defines every key with its default and its meaning.
   public static let format = Record(
     "profile",
-    "an easim profile: describes an accessory and its behavior. Files are JSON5. The reader checks what a schema "
+    "an easim profile, which describes an accessory and its behavior. Files are JSON5. The reader checks what a schema "
       + "cannot express: ids and protocols that occur twice, ranges of durations, parameters in the text forms, "
       + "references between sections", Profile(name: "", identity: Identity.format.base)
   ) {

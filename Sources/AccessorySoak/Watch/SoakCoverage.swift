@@ -49,7 +49,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .sessionClosedByAccessory: "session closed by the accessory"
       case .sessionEndedByLink: "session ended with its link"
       case .sessionEndedByCable: "session ended with its cable"
-      case .sessionDeniedByAPI: "session refused because its protocol is not offered"
+      case .sessionDeniedByAPI: "session denied because its protocol is not offered"
       case .bytesDelivered: "bytes delivered"
       }
     }

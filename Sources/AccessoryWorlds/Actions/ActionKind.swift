@@ -62,7 +62,8 @@ extension WorldAction {
     OneOfSide("device", "the device's action"), OneOfSide("app", "the app's action, or an event that affects the app"),
     OneOfSide(
       "sdk", "the action of another SDK in the app's process, which shares the app's registrations and sessions"),
-    OneOfSide("otherApp", "the same for another app, which is not running at the start"),
+    OneOfSide(
+      "otherApp", "the action of another app, or an event that affects it; this app is not running at the start"),
   ]
 
   /// Whether the accessory must be plugged in (true) or unplugged (false) for the action, or nil if the action is

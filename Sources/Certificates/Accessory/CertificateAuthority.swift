@@ -29,7 +29,7 @@ public final class CertificateAuthority: Sendable {
       extensions: [
         (NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign"),
         (NID_subject_key_identifier, "hash"),
-        (NID_netscape_comment, "For simulation only. The key is public, so certificates prove nothing."),
+        (NID_netscape_comment, "Simulation only. Its key is public: it proves nothing."),
       ])
     der = draft.signed(by: key)
     guard let parsed = ParsedCertificates.bare(der) else {

@@ -198,8 +198,8 @@ import Testing
   func onlyTheSimulationsOwnAuthorityIsKnown(_ generation: CoprocessorGeneration) throws {
     #expect(try verdict(authority: .simulation, generation: generation) == .accepted(warnings: []))
     let unknown =
-      "the certificate's chain is unknown: unable to get local issuer certificate; it says it is signed by "
-      + "O=easim, CN=easim Simulation Accessories Certification Authority - NOT APPLE"
+      "the certificate's issuer is unknown: unable to get local issuer certificate; it names "
+      + "O=easim, CN=easim Simulation Accessories Certification Authority - NOT APPLE as its issuer"
     #expect(try verdict(authority: Self.stranger, generation: generation) == .accepted(warnings: [unknown]))
   }
 

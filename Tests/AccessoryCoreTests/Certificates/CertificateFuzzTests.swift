@@ -85,7 +85,7 @@ import Testing
     // Each value contains all values after it, and has a correct length.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
-    #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
+    #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values are nested deeper than 24"))
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 

@@ -122,7 +122,7 @@ import Testing
     let longest = String(repeating: "a", count: 107)
     #expect(try Address(parsing: "unix:" + longest) == .unix(path: longest))
     let error = #expect(throws: AddressError.self) { try Address(parsing: "unix:a" + longest) }
-    #expect(error?.problem == "the socket path has 108 bytes; a socket's may have at most 107")
+    #expect(error?.problem == "the socket path has 108 bytes; the limit is 107")
   }
 
   @Test func theMessageNamesPartPlaceAndSuggestion() {

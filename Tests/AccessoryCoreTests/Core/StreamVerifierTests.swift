@@ -66,9 +66,9 @@ import Testing
         == "reordered: 16 bytes from byte 32 of burst 41 on came out of order")
     #expect(
       text(Self.others[0])
-        == "foreign: 320 bytes from byte 0 of burst 41 on were never sent in this session: they are of session 5, from "
-        + "its byte 0 on")
-    #expect(text(Self.others[1]).hasSuffix("they are from another run, with the seed 12"))
+        == "foreign: 320 bytes from byte 0 of burst 41 on were never sent in this session: they belong to session 5, "
+        + "from its byte 0 on")
+    #expect(text(Self.others[1]).hasSuffix("they belong to another run, with the seed 12"))
     #expect(text((0..<320).map { UInt8(truncatingIfNeeded: $0) }).hasSuffix("EADemo's pattern does: 00 01 02 03 …"))
     var flipped = request
     flipped[70] ^= 4

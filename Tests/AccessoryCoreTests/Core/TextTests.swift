@@ -86,7 +86,7 @@ import Testing
     #expect(log.texts == (0..<1_000).map(String.init))
     for _ in 0..<3 { log.add("again") }
     #expect(log.texts.count == 1_001)
-    #expect(log.texts.last == "and 3 more that are not kept")
+    #expect(log.texts.last == "and 3 more, which were not kept")
   }
 }
 

@@ -51,7 +51,7 @@ import Testing
   @Test mutating func whatCannotBeMeantIsSaidAtOnce() {
     _ = demo.handle(.appeared(echo))
     _ = demo.handle(.appeared(two))
-    #expect(demo.type("open") == ["! several accessories offer it, give a number after the protocol: 1, 2"])
+    #expect(demo.type("open") == ["! several accessories offer the protocol, give a number after it: 1, 2"])
     #expect(demo.type("open com.example.echo 2") == ["open 9 com.example.echo"])
     #expect(demo.handle(.refused("the accessory is busy")) == ["! the accessory is busy"])
     #expect(demo.type("open com.example.other") == ["open 9 com.example.other"])

@@ -124,11 +124,11 @@ import Testing
   @Test mutating func aReplyThatDoesNotComeEndsWithItsTime() {
     open()
     _ = demo.type("expect prefix:OK")
-    #expect(demo.pass(.seconds(10)) == ["! the reply is not complete within 10s: 0 bytes came"])
+    #expect(demo.pass(.seconds(10)) == ["! the reply was not complete within 10s: 0 bytes arrived"])
     #expect(demo.app.failure == .timedOut)
     _ = demo.type("read 3")
     _ = demo.handle(.received([65]))
-    #expect(demo.pass(.seconds(10)) == ["! the reply is not complete within 10s: 1 byte came", "! A"])
+    #expect(demo.pass(.seconds(10)) == ["! the reply was not complete within 10s: 1 byte arrived", "! A"])
   }
 
   @Test mutating func whatCameIsSavedAndTheCablesArePulled() {

@@ -159,7 +159,7 @@ final class SoakRound: @unchecked Sendable {
       }
       findings += world.openSessions
       findings += misuses.filter {
-        !$0.hasSuffix("Close both streams first") && !$0.hasSuffix("more that are not kept")
+        !$0.hasSuffix("Close both streams first") && !$0.hasSuffix("more, which were not kept")
           && !$0.contains("a second session closes the first")
       }
       if connects.count != disconnects.count || connects.count < plugs {

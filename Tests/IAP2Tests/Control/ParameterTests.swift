@@ -123,7 +123,7 @@ import Testing
       problem("0005000102") { _ = try $0[0].bool() } == "parameter 1 is 2 instead of 0 or 1, at byte 0: 02")
     #expect(
       problem("00070006ea00ea") { _ = try $0[0].list() }
-        == "parameter 6 is a list of two-byte numbers of 3 bytes, at byte 0: ea 00 ea")
+        == "parameter 6 has 3 bytes, which is not a list of two-byte numbers,  at byte 0: ea 00 ea")
     #expect(
       problem("0005000201") { try $0[0].none() }
         == "parameter 2 must have no value but has 1 bytes, at byte 0: 01")
@@ -132,10 +132,10 @@ import Testing
   @Test func textThatIsNoneIsShown() {
     #expect(
       problem("00060000656e") { _ = try $0[0].text() }
-        == "parameter 0 is text without the zero byte that ends it, at byte 0: 65 6e")
+        == "parameter 0 is text without a terminating zero byte, at byte 0: 65 6e")
     #expect(
       problem("00040000") { _ = try $0[0].text() }
-        == "parameter 0 is text without the zero byte that ends it, at byte 0: (nothing)")
+        == "parameter 0 is text without a terminating zero byte, at byte 0: (nothing)")
     #expect(
       problem("0008000065006e00") { _ = try $0[0].text() }
         == "parameter 0 is text that contains a zero byte, at byte 0: 65 00 6e 00")

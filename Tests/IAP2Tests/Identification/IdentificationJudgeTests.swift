@@ -59,7 +59,8 @@ import Testing
     ),
     Case(.unreadableParameter, 8, "parameter 8 has 2 bytes instead of 1, at byte 65: 00 00", set(8, "0000")),
     Case(
-      .unreadableParameter, 6, "parameter 6 is a list of two-byte numbers of 3 bytes, at byte 51: ea 03 ea",
+      .unreadableParameter, 6,
+      "parameter 6 has 3 bytes, which is not a list of two-byte numbers,  at byte 51: ea 03 ea",
       set(6, "ea03ea")),
     Case(
       .unreadableParameter, 10, "parameter 0 (protocol number) is missing, at byte 76: (nothing)",
@@ -102,7 +103,7 @@ import Testing
   static let others: [Case] = [
     Case(.textWithoutEnd, 1, "the text lacks its terminating zero byte", set(1, "45")),
     Case(
-      .textWithoutEnd, 10, "its parameter 1: the text lacks the zero byte that ends it",
+      .textWithoutEnd, 10, "its parameter 1: the text lacks its terminating zero byte",
       set(10, Sheet.parameter(0, "01") + Sheet.parameter(1, "612e62"))),
     Case(
       .packedLanguages, 13, "2 languages are packed in one parameter; each needs its own parameter",
@@ -143,17 +144,18 @@ import Testing
       .receivedWithoutRequest, 7, "the message that requests it is not declared as sent: AE01 PowerUpdate",
       set(7, "ea00ea01ae01")),
     Case(
-      .reservedMessage, 6, "these are implied and must not be listed: 1D01 IdentificationInformation",
+      .reservedMessage, 6, "these messages are implied and must not be listed: 1D01 IdentificationInformation",
       set(6, "ea031d01")),
     Case(
       .reservedMessage, 7,
-      "these are implied and must not be listed: AA00 RequestAuthenticationCertificate, 1D02 IdentificationAccepted",
+      "these messages are implied and must not be listed: AA00 RequestAuthenticationCertificate, 1D02 "
+        + "IdentificationAccepted",
       set(7, "ea00ea01aa001d02")),
     Case(
-      .wrongDirection, 6, "these are sent by the other end: EA00 StartExternalAccessoryProtocolSession",
+      .wrongDirection, 6, "these messages are sent by the other end: EA00 StartExternalAccessoryProtocolSession",
       set(6, "ea03ea00")),
     Case(
-      .wrongDirection, 7, "these are sent by the other end: EA02 RequestAppLaunch", set(7, "ea00ea01ea02")),
+      .wrongDirection, 7, "these messages are sent by the other end: EA02 RequestAppLaunch", set(7, "ea00ea01ea02")),
     Case(
       .sessionsWithoutMessages, 7,
       "protocols are declared without EA00 StartExternalAccessoryProtocolSession and "

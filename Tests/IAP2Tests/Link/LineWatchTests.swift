@@ -40,7 +40,8 @@ import Testing
     }
     #expect(
       watch(held) == [
-        "5 a header announces a packet of 65535 bytes, of which 500 arrived in 5 s; whatever follows waits for the rest"
+        "5 a header announces a packet of 65535 bytes, of which only 500 arrived in 5 s; all later bytes wait for the "
+          + "rest"
       ])
   }
 

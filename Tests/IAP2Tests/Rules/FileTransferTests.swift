@@ -52,7 +52,7 @@ import Testing
     for id in 0..<FileReceiver.transferLimit { _ = receive(&receiver, "8\(id)04 0000000000000002") }
     #expect(
       receive(&receiver, "8f04 0000000000000002") == [
-        .send([0x8F, 0x02]), .failed(0x8F, "\(FileReceiver.transferLimit) others are under way"),
+        .send([0x8F, 0x02]), .failed(0x8F, "\(FileReceiver.transferLimit) other transfers are in progress"),
       ])
   }
 

@@ -173,7 +173,7 @@ import Testing
     end.receives(start(1, protocolID: 2, sequence: 0x42))
     #expect(
       end.told() == [
-        .malformed("EA00 StartExternalAccessoryProtocolSession asks for session 1, which is open already")
+        .malformed("EA00 StartExternalAccessoryProtocolSession requests session 1, which is already open")
       ])
     #expect(end.peer.core.isOpen(1) == true)
   }
@@ -231,7 +231,7 @@ import Testing
     #expect(requests.count == 256)
     #expect(
       told.last
-        == .malformed("EA00 StartExternalAccessoryProtocolSession asks for more than 256 sessions at once"))
+        == .malformed("EA00 StartExternalAccessoryProtocolSession requests more than 256 sessions at once"))
   }
 
   /// The ended sessions are never read; new sessions must still be possible, and old sessions must not accumulate.

@@ -90,7 +90,7 @@ import Testing
     let error = LocalError.writable(local.path, by: .group, holdsOnlyOwnFiles: true)
     #expect(throws: error) { try local.make() }
     #expect(throws: error) { try local.check() }
-    #expect(error.description.hasPrefix("its group may write to the local directory \(local.path), "))
+    #expect(error.description.hasPrefix("its group can write to the local directory \(local.path), "))
     chmod(local.path, 0o755)
     #expect(try local.check())
   }

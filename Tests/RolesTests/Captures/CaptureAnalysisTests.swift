@@ -82,10 +82,10 @@ import Testing
     let findings = Self.findings(try Self.analyze(packets).1)
     func expect(_ text: String) { #expect(findings.contains { $0.contains(text) }, "\(text) in \(findings)") }
     expect("A: 1 byte of session 7, which is not open")
-    expect("A: an acknowledgement of number 60, which had not been sent: 0.004000 A DATA seq=12 ack=60")
+    expect("A: an acknowledgement of packet 60, which had not been sent: 0.004000 A DATA seq=12 ack=60")
     expect("A: a message that only the other end may send")
-    expect("A: a packet of 72 bytes, and the other end takes at most 64")
-    expect("4 packets without an acknowledgement, and the other end takes 3")
+    expect("A: a packet of 72 bytes, although the other end accepts at most 64")
+    expect("4 unacknowledged packets, although the other end accepts 3")
     expect("A: 2 packets are missing before number 16 on cable 1")
   }
 

@@ -67,7 +67,7 @@ import Testing
     #expect(Fixture.texts(capture) == ["DETECT"])
     #expect(
       Fixture.problems(capture) == [
-        "byte 46: a record of 2147483647 bytes, and at most 8388608 are possible; the rest is not read"
+        "byte 46: a record of 2147483647 bytes exceeds the limit of 8388608; the rest is not read"
       ])
     for count in [0, 8, 13, Int(UInt32.max)] {
       var bytes = Fixture.section(.little)
@@ -81,7 +81,9 @@ import Testing
   @Test func packetsOfAnInterfaceThatIsNotThereAreProblems() throws {
     let bytes = Fixture.section(.big) + Fixture.enhanced(.big, on: 3, at: 0, [1])
     #expect(
-      Fixture.problems(try DecodedCapture(bytes)) == ["byte 28: a packet of interface 3, and the section has 0"])
+      Fixture.problems(try DecodedCapture(bytes)) == [
+        "byte 28: a packet refers to interface 3, but the section has only 0"
+      ])
   }
 }
 

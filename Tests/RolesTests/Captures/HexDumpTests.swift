@@ -175,7 +175,7 @@ import Testing
       "2:1: the offset 00000010 does not follow 2 bytes after 00000000: is a line missing?"
     ),
     ("00000000: ff5a\nff5a\n", "2:1: an offset is missing here: previous lines have one"),
-    ("00000000  ff 5a\n00000003\n", "2:1: the dump ends at 00000003, and 2 bytes are here: is a line missing?"),
+    ("00000000  ff 5a\n00000003\n", "2:1: the dump ends at offset 00000003 but contains 2 bytes: is a line missing?"),
     ("*\n", "1:1: a '*' repeats the previous line, but there is none"),
     ("00000000: ff5a\n*\n00000005: 00\n", "3:1: the offset 00000005 does not fit the preceding '*'"),
     (

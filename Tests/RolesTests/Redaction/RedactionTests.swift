@@ -399,7 +399,7 @@ import Testing
     foreign += [4, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0]
     let transcript = try Self.file(.transcript) + Array("and Anna says hello\n".utf8)
     let refused: [(String, [UInt8])] = [
-      ("a block of the type 4", foreign), ("in the middle of a block", Array(capture.dropLast(3))),
+      ("a block of type 4", foreign), ("in the middle of a block", Array(capture.dropLast(3))),
       ("is not a line of a transcript", transcript), ("gunzip", [0x1F, 0x8B, 8, 0]),
       ("x: ", Array("hello Anna\n".utf8)), ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]),
       ("link type 1", Fixture.pcap(linkType: 1, [Self.secret(0)])),

@@ -252,7 +252,9 @@ import Testing
         #expect(
           rig.said == [
             .warning(
-              "session 1: cat is not run: /tmp/x.json5 belongs to another user, so its programs run only if allowed")
+              "session 1: cat was not run: /tmp/x.json5 belongs to another user, so its programs do not run unless "
+                + "allowed"
+            )
           ])
       }
     }

@@ -75,7 +75,7 @@ import Testing
     #expect(
       rig.said == [
         .warning(
-          "session 1: a request passed 65536 bytes without its delimiter: everything up to the next delimiter was "
+          "session 1: a request reached 65536 bytes without a delimiter: everything up to the next delimiter was "
             + "dropped")
       ])
   }

@@ -118,7 +118,7 @@ import Testing
     #expect(modbus.prefix(2) == [2, 12])
     #expect(try answer("X") == Array("123456789".utf8) + [0x31, 0xC3])
     #expect(try answer("O") == Array("10123456789".utf8))
-    #expect(rig.said == [.warning("session 1: the number 11 does not fit its field in an answer")])
+    #expect(rig.said == [.warning("session 1: the number 11 does not fit into its field in an answer")])
   }
 
   // MARK: Several answers, timers, states

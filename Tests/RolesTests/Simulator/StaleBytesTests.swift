@@ -44,7 +44,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(second.text == "lloagain")
     #expect(
-      rig.said == [.warning("session 2 begins with 3 bytes of the previous one because of the stale-bytes quirk")])
+      rig.said == [.warning("session 2 begins with 3 bytes of the previous session because of the stale-bytes quirk")])
     second.session.close()
     let third = try rig.open()
     try loop.advance(by: .seconds(1))

@@ -147,13 +147,13 @@ import Testing
     ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case appears twice, or was not planned"),
     (
       "\"place\"", "\"planned\":[601,702,801],\"place\"",
-      "cases: there are 2, but a complete run of those planned has 3"
+      "cases: has 2 cases, but a complete run of the planned cases has 3"
     ),
     ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: says true"),
     ("\"attachments\":2,", "\"attachments\":0,", "attachments: is 0, but 2 cases were judged"),
     (
       "\"result\":\"passed\"", "\"result\":\"passed\",\"reason\":\"no\"",
-      "cases[0].reason: the case passed, so it was not skipped"
+      "cases[0].reason: a case that passed was not skipped"
     ),
     ("\"result\":\"passed\"", "\"result\":\"passed\",\"text\":\"no\"", "cases[0].text: the case has not failed"),
     (

@@ -96,7 +96,7 @@ import Testing
     let report = try rig.run()
     #expect(report.numbers.contains(909), "\(report.text)")
     let found = try #require(report.failures.first { $0.rule.number == 909 })
-    #expect(found.failure.text.hasPrefix("It did not come back after case "))
+    #expect(found.failure.text.hasPrefix("The accessory did not come back after case "))
     #expect(!found.failure.proof.isEmpty)
     #expect(report.counts.failed > 0 && !report.outcome.isPassed)
   }

@@ -293,7 +293,10 @@ import Testing
     ("{ count: 1, script: [{ send: 'a', size: 5 }] }", "this one has both"),
     ("{ count: 1, script: [{ send: '' }] }", "script[0].send"),
     ("{ count: 1, script: [{ send: 'a', weight: 2 }] }", "weight"),
-    ("{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }", "the regex is wrong at character 1: this ( has no )"),
+    (
+      "{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }",
+      "the regex is invalid at character 1: this ( has no matching )"
+    ),
     ("{ count: 1, script: [{ send: 'a', expect: 'file:x' }] }", "a plan has no file"),
     ("{ count: 1, script: [{ send: 'a', expect: 'echo', read: 5 }] }", "omit this"),
     ("{ count: 1, failIf: ['p99<5ms'] }", "did you mean 'p99>5ms'?"), ("{ phases: [] }", "phases"),

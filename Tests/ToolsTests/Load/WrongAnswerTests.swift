@@ -82,7 +82,7 @@ import Testing
     }
     let report = try LoadRig(Self.plan { $0.sessions = 2 }, playing: crossed).finish()
     let text = try #require(report.errors[.different]?.first)
-    #expect(text.contains("foreign: ") && text.contains("they are of session "), "\(text)")
+    #expect(text.contains("foreign: ") && text.contains("they belong to session "), "\(text)")
   }
 
   /// The same seed gives the same bytes, and another seed gives different bytes, so that answers from an earlier run
@@ -105,7 +105,7 @@ import Testing
     }
     let report = try LoadRig(Self.plan(), seed: seed, playing: player).finish()
     #expect(report.passed == passes)
-    #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
+    #expect(report.errors[.different]?.first.contains("they belong to another run") ?? false == !passes)
   }
 
   /// A burst with EADemo's pattern proves less than a burst of unique bytes, and the verdict states this.

@@ -104,7 +104,7 @@ import Testing
   @Test(arguments: [
     (
       "{ send: 'PowerUpdat' }",
-      "no message is called 'PowerUpdat', did you mean 'PowerUpdate'?"
+      "there is no message 'PowerUpdat', did you mean 'PowerUpdate'?"
     ),
     ("{ send: 'AE01', parameters: { batery: 1 } }", "AE01 PowerUpdate has no parameter 'batery'"),
     ("{ send: 'AE01', parameters: { 'will charge': 256 } }", "expected a number from 0 to 255"),
@@ -114,7 +114,7 @@ import Testing
     ("{ send: 'AE00', parameters: { charging: 3 } }", "expected true, because it has no value"),
     (
       "{ send: 'Nonsense' }",
-      "no message is called 'Nonsense'; write a message without a known name as its number, such as 0xAE01"
+      "there is no message 'Nonsense'; write a message without a known name as its number, such as 0xAE01"
     ),
     ("{ on: 'StartPowerUpdate', send: 'AE01', parameters: { '6': '=6' } }", "did you mean 'StartPowerUpdates'?"),
     ("{ send: 'AE01', parameters: { 'battery percent': 'full' } }", "expected a number from 0 to 65535"),

@@ -30,7 +30,7 @@ import Testing
         "f:4:11: accessory.name: expected text, found number 5",
         "f:6:5: unknown key 'protocol' in accessory, did you mean 'protocols'?",
         "f:9:38: link.maximumOutstandingPackets: expected a whole number from 1 to 127, found number 500",
-        "f:9:53: link.sessions: two sessions have the same id: 2, 2",
+        "f:9:53: link.sessions: two or more sessions have the same id: 2, 2",
         "f:10:12: quirks[0]: unknown quirk 'flickr', did you mean 'flicker'?",
         "f:11:3: unknown key 'behaviour' in profile, did you mean 'behavior'?",
       ])
@@ -118,11 +118,11 @@ import Testing
   @Test(arguments: [
     (
       "transports: [{ kind: 'serial' }]",
-      "the transport 0 is serial, and native transport needs endpoints on USB: declare one of kind usbHost"
+      "the transport 0 is serial, but native transport needs endpoints on USB: declare one of kind usbHost"
     ),
     (
       "transports: [{ kind: 'bluetooth', mac: '02:00:5E:10:00:01' }, { kind: 'usbHost', id: 3 }]",
-      "the transport 0 is bluetooth, and native transport needs endpoints on USB: the declared USB transports are 3"
+      "the transport 0 is bluetooth, but native transport needs endpoints on USB: the declared USB transports are 3"
     ),
   ])
   func nativeTransportIsForUSBAlone(transports: String, complaint: String) {
@@ -212,7 +212,7 @@ import Testing
     ),
     (
       "messages: { sent: ['StatusExternalAccessoryProtocolSesion'] }",
-      "f:9:20: messages.sent[0]: no message is called 'StatusExternalAccessoryProtocolSesion', did you mean "
+      "f:9:20: messages.sent[0]: there is no message 'StatusExternalAccessoryProtocolSesion', did you mean "
         + "'StatusExternalAccessoryProtocolSession'?"
     ),
     ("transports: []", "f:9:13: transports: expected a list of at least 1 element, found none"),

@@ -61,7 +61,7 @@ import Testing
     #expect(failure(folder.path + "/") == "\(folder.path)/ cannot be read: Is a directory")
     #expect(failure("missing.json5") == "missing.json5 cannot be read: No such file or directory")
     #expect(
-      failure("/dev/zero") == "/dev/zero cannot be read: it has more than the maximum of 1048576 bytes")
+      failure("/dev/zero") == "/dev/zero cannot be read: it is larger than the limit of 1048576 bytes")
   }
 
   @Test func aPipeIsWaitedFor() async throws {
@@ -160,7 +160,7 @@ import Testing
 
   @Test func aChainHasAnEnd() throws {
     for index in 0..<40 { folder.write("{ version: 1, extends: 'c\(index + 1)' }", to: "c\(index).json5") }
-    #expect(failure("c0") == "\(folder.path)/c31.json5:1:24: extends: more than 32 profiles extend each other")
+    #expect(failure("c0") == "\(folder.path)/c31.json5:1:24: extends: the chain of 'extends' has more than 32 profiles")
   }
 
   @Test func whatIsExtendedAndDoesNotExistIsNamedWhereItIsSaid() throws {

@@ -26,7 +26,7 @@ import Testing
     ),
     (
       "rules: [{ regex: 'a(b' }]",
-      "f:9:46: behavior.rules[0].regex: the regex 'a(b' is wrong at character 2: this ( has no )"
+      "f:9:46: behavior.rules[0].regex: the regex 'a(b' is invalid at character 2: this ( has no matching )"
     ),
     (
       "rules: [{ request: 'a', response: 'b', answers: ['c'] }]",

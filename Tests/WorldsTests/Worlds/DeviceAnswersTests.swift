@@ -201,7 +201,7 @@ import Testing
     _ = try loop.run(until: { player.isOver }, limit: .seconds(60))
     let notes = player.world.events.compactMap { event in if case .note(let text) = event.kind { text } else { nil } }
     #expect(notes.contains("the accessory asks to launch the app com.example.app, after asking the user"))
-    #expect(notes.contains("the system launches the app com.example.app, as the accessory asked"))
+    #expect(notes.contains("the system launches the app com.example.app, as requested by the accessory"))
     let opened = player.world.events.first { if case .sessionOpen = $0.kind { true } else { false } }
     #expect(opened.map { $0.time.seconds < 2 } == true)
     #expect(

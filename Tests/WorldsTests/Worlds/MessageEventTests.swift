@@ -89,7 +89,7 @@ import Testing
     #expect(watch.warning(about: status, sentByAccessory: []) == nil)
     #expect(
       watch.warning(about: unknown, sentByAccessory: nil)
-        == "the accessory sent BEEF before an identification was accepted; no message with this number is known")
+        == "the accessory sent BEEF before its identification was accepted; no message with this number is known")
     #expect(
       watch.warning(about: .powerUpdate, sentByAccessory: [])
         == "the accessory sent AE01 PowerUpdate, which it did not declare (parameter 6); only the device sends it")

@@ -297,7 +297,7 @@ import Testing
     } catch let error as AppSessionError {
       #expect(
         "\(error)".contains(
-          "com.example.camera.frames is carried by native transport, not by the link, and this cable has no native "
+          "com.example.camera.frames uses native transport instead of the link, and this cable has no native "
             + "channels"
         ))
     }

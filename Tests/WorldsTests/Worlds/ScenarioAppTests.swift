@@ -71,7 +71,7 @@ import Testing
       plugIn + "{ at: '1s', app: 'kill' }, { at: '1s', app: 'crash' }, { at: '2s', app: 'openSession' },"
         + "{ at: '2s', sdk: 'openSession' }")
     #expect(app == ["connect", "session.open", "session.close"])
-    let skipped = player.world.events.filter { $0.json.contains("is not running, so this is skipped") }
+    let skipped = player.world.events.filter { $0.json.contains("is not running, so this step is skipped") }
     #expect(skipped.count == 3)
   }
 

@@ -117,7 +117,7 @@ import Testing
     ),
     (
       "{ at: '1s', device: 'message', send: 'PowerUpdat' }",
-      "f:2:45: steps[0].send: no message is called 'PowerUpdat', did you mean 'PowerUpdate'?"
+      "f:2:45: steps[0].send: there is no message 'PowerUpdat', did you mean 'PowerUpdate'?"
     ),
     (
       "{ at: '1s', device: 'message', send: 'PowerUpdate', parameters: { 'batery percent': 1 } }",

@@ -26,7 +26,7 @@ import Testing
     #expect(
       app.explanations.first
         == "the app does not see Glasses: it offers com.x, com.y, and /app/Info.plist declares com.a, com.b under "
-        + "UISupportedExternalAccessoryProtocols; declare one of them there, or switch the filter off with "
+        + "UISupportedExternalAccessoryProtocols; declare one of them there, or turn the filter off with "
         + "--all-protocols")
   }
 
@@ -58,7 +58,7 @@ import Testing
       app.explanations == [
         "The protocol com.x is not defined in the app's Info.plist: no session is opened",
         "the protocol com.x is not declared: /app/Info.plist declares com.a, com.b under "
-          + "UISupportedExternalAccessoryProtocols; declare it there, or switch the check off with --all-protocols",
+          + "UISupportedExternalAccessoryProtocols; declare it there, or turn the check off with --all-protocols",
       ])
   }
 

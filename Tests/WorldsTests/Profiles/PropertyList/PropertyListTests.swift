@@ -63,7 +63,7 @@ import Testing
     ),
     ("<plist><string a=\"b\"/></plist>", "Info.plist:1:8: attributes of <string> are not read"),
     ("<?xml encoding=\"UTF-16\"?><plist/>", "Info.plist:1:1: the encoding is not UTF-8"),
-    ("<plist>\0</plist>", "Info.plist is neither a binary property list nor XML in UTF-8"),
+    ("<plist>\0</plist>", "Info.plist is neither a binary property list nor UTF-8 XML"),
   ])
   func xmlThatReadersUnderstandDifferentlyIsRefused(text: String, expected: String) {
     #expect(Self.complaint(text) == expected)
@@ -164,7 +164,7 @@ import Testing
 
   @Test func aLargeFileIsNotRead() {
     let text = "<plist>" + String(repeating: " ", count: PropertyList.longest)
-    #expect(Self.complaint(text) == "Info.plist has more than 1048576 bytes, the most it may have")
+    #expect(Self.complaint(text) == "Info.plist is larger than the limit of 1048576 bytes")
   }
 
   @Test func aValueOfTheWrongKindIsNamedWithItsKey() throws {
