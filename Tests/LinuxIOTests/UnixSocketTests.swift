@@ -106,7 +106,7 @@ import Testing
     }
     #expect(server(1_000) == nil)
     #expect(server(1_001) == "it belongs to user 1001, and only root and user 1000 are trusted")
-    #expect(server(nil) == "the system does not show which user it belongs to")
+    #expect(server(nil) == "the system does not show the process's user")
   }
 
   @Test func theCallerOfSudoIsTrustedByRootAlone() {

@@ -37,11 +37,11 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .adapterOff(let name): name.isEmpty ? "the Bluetooth adapter is off" : "the Bluetooth adapter \(name) is off"
     case .serviceTaken:
       "another process already acts as a Bluetooth accessory or host, and BlueZ lets only one process offer the service"
-    case .notPaired: "it is not paired with this machine"
-    case .outOfRange: "it does not answer: it is out of range, off, or connected to another device"
+    case .notPaired: "the device is not paired with this machine"
+    case .outOfRange: "the device does not answer: it is out of range, off, or connected to another device"
     case .refused(let why): "it refused: \(why)"
-    case .noSuchService: "it does not offer the accessory service"
-    case .timedOut: "it did not answer in time"
+    case .noSuchService: "the device does not offer the accessory service"
+    case .timedOut: "the device did not answer in time"
     case .busy: "BlueZ is still processing the same request from another program"
     case .failed(let what): what
     }

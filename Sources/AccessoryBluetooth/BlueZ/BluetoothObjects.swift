@@ -137,7 +137,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
     if device.isBlocked {
-      return .failed("it is blocked; unblock it: bluetoothctl unblock \(device.address)")
+      return .failed("the device is blocked; unblock it: bluetoothctl unblock \(device.address)")
     }
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }

@@ -143,7 +143,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
       drop()
       open(.rfcomm(channel: channel), .connecting)
     case .absent: finish(.failure(.noSuchService))
-    case .failed(let what): finish(.failure(.failed("its service list cannot be read: \(what)")))
+    case .failed(let what): finish(.failure(.failed("the device's service list cannot be read: \(what)")))
     }
   }
 
@@ -169,7 +169,7 @@ extension BluetoothError {
     case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: self = .noAdapter(nil)
     case EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV: self = .adapterOff("")
     case EACCES, EPERM: self = .refused("the pairing is no longer valid")
-    case ECONNREFUSED: self = .refused("its channel is closed, or the pairing is no longer valid")
+    case ECONNREFUSED: self = .refused("the device's channel is closed, or the pairing is no longer valid")
     case EBUSY: self = .failed("the channel is in use by another connection")
     case ECONNRESET: self = .refused("it closed the connection")
     default: self = .failed(strerror(code).map { String(cString: $0) } ?? "error \(code)")

@@ -118,7 +118,7 @@ private final class Listener: ChannelHandler {
   private var silence: TransportError {
     let time = DurationText.format(patience)
     let what = beginning.count == 0 ? "sends nothing for \(time)" : "sends \(beginning.sample), which is not iAP2"
-    return .unusable(address, "it connects but \(what), so it may use this service for another protocol")
+    return .unusable(address, "the device connects but \(what), so it may use this service for another protocol")
   }
 
   func channel(_ channel: any Channel, received bytes: RawSpan) {

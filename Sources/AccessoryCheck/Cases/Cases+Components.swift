@@ -10,13 +10,13 @@ extension CheckCase {
         $0.none(1); $0.none(2)
       }
     ) { parameters in
-      guard let sentence = try? parameters.first(0)?.text() else { return "it has no sentence in parameter 0" }
+      guard let sentence = try? parameters.first(0)?.text() else { return "parameter 0 contains no sentence" }
       return sentence.hasPrefix("$") ? nil : "'\(sentence.prefix(20))' does not begin with $"
     },
     answer(
       1002, "wifi", "The accessory answers the request for its Wi-Fi configuration (5702) with 5703.", 0x5702, 0x5703
     ) { parameters in
-      (try? parameters.first(1)?.text()) == nil ? "it has no network name in parameter 1" : nil
+      (try? parameters.first(1)?.text()) == nil ? "parameter 1 contains no network name" : nil
     },
     answer(
       1003, "vehicle", "The accessory answers StartVehicleStatusUpdates (A100) with A101.", 0xA100, 0xA101,
@@ -30,7 +30,7 @@ extension CheckCase {
       0x00B0,
       0x00B1
     ) { parameters in
-      (parameters.first(1)?.value.count ?? 0) == 6 ? nil : "it has no address of 6 bytes in parameter 1"
+      (parameters.first(1)?.value.count ?? 0) == 6 ? nil : "parameter 1 contains no address of 6 bytes"
     },
     CheckCase(
       1005, "hid-component", "StartHID (6800) contains a declared HID component, a vendor ID and a product ID.",

@@ -52,7 +52,7 @@ extension CheckCase {
         let offer = try run.offer()
         guard offer.device.dataSession == nil else { return }
         throw offer.failure(
-          "It declares \(protocols[0].name), but there is no session of type 2.",
+          "The accessory declares \(protocols[0].name), but its SYN has no session of type 2.",
           PacketHeader.size + 10..<offer.packet.bytes.count - 1)
       },
       CheckCase(
@@ -62,7 +62,7 @@ extension CheckCase {
         let offer = try run.offer()
         guard let header = offer.packet.header else { return }
         if header.control != .syn {
-          throw offer.failure("Its control byte is \(header.control).", WirePacket.Part.control)
+          throw offer.failure("The control byte is \(header.control).", WirePacket.Part.control)
         }
         if header.session != 0 { throw offer.failure("Its session is \(header.session).", WirePacket.Part.session) }
       },
@@ -72,7 +72,7 @@ extension CheckCase {
       ) { run in
         let (device, all) = try run.unsynchronized()
         guard all.count > 1 else {
-          throw CheckFailure("It was sent only once in 4 s without an answer.", device.proof(all[0].index))
+          throw CheckFailure("The unanswered SYN was sent only once in 4 s.", device.proof(all[0].index))
         }
         for one in all.dropFirst() where one.bytes != all[0].bytes {
           let marks = zip(one.bytes, all[0].bytes).enumerated().filter { $1.0 != $1.1 }.map {
@@ -116,12 +116,12 @@ extension CheckCase {
           CheckFailure(text, proof + device.proof(answer.index, [mark]))
         }
         if header.payloadCount > 0 { throw find("It carries a payload.", WirePacket.Part.length) }
-        if header.control != .ack { throw find("Its control byte is \(header.control).", WirePacket.Part.control) }
+        if header.control != .ack { throw find("The control byte is \(header.control).", WirePacket.Part.control) }
         if header.acknowledgement != sent.sequence {
           throw find("It acknowledges another number.", WirePacket.Part.acknowledgement)
         }
         if header.sequence != sent.acknowledgement {
-          throw find("Its sequence number is not that of the SYN.", WirePacket.Part.sequence)
+          throw find("The answer's sequence number is not that of the SYN.", WirePacket.Part.sequence)
         }
       },
       CheckCase(
@@ -181,7 +181,7 @@ extension CheckCase {
         let (device, mark) = try run.afterReset()
         let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }
         guard began || !device.line.isOpen else {
-          throw CheckFailure("It did neither within 5 s.", device.proof(from: mark - 1))
+          throw CheckFailure("The accessory did neither within 5 s.", device.proof(from: mark - 1))
         }
       },
       CheckCase(
@@ -222,7 +222,7 @@ extension CheckCase {
       let range =
         wrong.allowed.count == 1
         ? "\(wrong.allowed.lowerBound)" : "\(wrong.allowed.lowerBound) to \(wrong.allowed.upperBound)"
-      throw offer.failure("It is \(wrong.value); \(range) is allowed.", field.place)
+      throw offer.failure("The SYN has \(wrong.value); \(range) is allowed.", field.place)
     }
   }
 }

@@ -97,7 +97,7 @@ extension DescriptorDoor: ByteStreamHandler {
   }
 
   package func stream(_ stream: any ByteStream, inputEndedBecause reason: String?) {
-    if let reason { return fail("its requests could not be read: \(reason)") }
+    if let reason { return fail("the client's requests could not be read: \(reason)") }
     inputEnded = true
     if isOutputClosed { return close("the connection was closed") }
     flush()
@@ -106,7 +106,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func streamIsWritable(_ stream: any ByteStream) { flush() }
 
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
-    if let reason { return fail("its answers could not be written: \(reason)") }
+    if let reason { return fail("the client's answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
     // Keeps reading, because a client on a socket may have sent its last requests just before it disconnected.
     isOutputClosed = true

@@ -113,21 +113,21 @@ struct BinaryPropertyList {
   /// references, the number of objects, the top object, and the position of the offset table.
   private init(_ bytes: [UInt8]) throws(Damage) {
     self.bytes = bytes
-    guard bytes.count >= 8 + 32 else { throw Damage(reason: "it has only \(bytes.count) bytes") }
+    guard bytes.count >= 8 + 32 else { throw Damage(reason: "the file has only \(bytes.count) bytes") }
     let trailer = bytes.count - 32
     (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
-    guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else { throw Damage(reason: "its trailer has wrong sizes") }
+    guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else { throw Damage(reason: "the trailer contains wrong sizes") }
     guard let count = Self.number(bytes, trailer + 8, 8), let top = Self.number(bytes, trailer + 16, 8),
       let table = Self.number(bytes, trailer + 24, 8), top < count, 8...trailer ~= table,
       count <= (trailer - table) / offsetSize
-    else { throw Damage(reason: "its trailer refers to missing bytes") }
+    else { throw Damage(reason: "the trailer refers to missing bytes") }
     (self.count, self.top, self.table) = (count, top, table)
   }
 
   private mutating func value(_ object: Int, depth: Int) throws(Damage) -> PropertyList {
     values += 1
     guard values <= PropertyList.mostValues else {
-      throw Damage(reason: "it has more than \(PropertyList.mostValues) values")
+      throw Damage(reason: "the file has more than \(PropertyList.mostValues) values")
     }
     guard let start = Self.number(bytes, table + object * offsetSize, offsetSize), 8..<table ~= start else {
       throw Damage(reason: "object \(object) is not between the header and the offset table")
@@ -191,7 +191,7 @@ struct BinaryPropertyList {
     let room = try extent(object, at: start, size: size)
     content += room.count
     guard content <= PropertyList.mostContent else {
-      throw Damage(reason: "it has more than \(PropertyList.mostContent) bytes of text and data")
+      throw Damage(reason: "the file has more than \(PropertyList.mostContent) bytes of text and data")
     }
     return room
   }

@@ -56,7 +56,7 @@ public enum USBIPAnswers {
     guard bytes.count >= 12 else { return nil }
     let count = bytes.bigEndian32(at: 8)
     guard count <= mostDevices else {
-      throw .failed("it lists \(count) devices, more than \(mostDevices)")
+      throw .failed("the server lists \(count) devices, more than \(mostDevices)")
     }
     // This loop runs each time bytes arrive, so it only locates the records. The records are parsed once the list is
     // complete.
@@ -88,10 +88,10 @@ public enum USBIPAnswers {
 
   private static func check(_ bytes: [UInt8], code: UInt16) throws(PlugProblem) {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != USBIPHandshake.version {
-      throw .failed("it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
+      throw .failed("the server does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
     }
     if bytes.count >= 4, bytes.bigEndian16(at: 2) != code {
-      throw .failed("it answered a different request (code \(bytes.bigEndian16(at: 2)))")
+      throw .failed("the server answered a different request (code \(bytes.bigEndian16(at: 2)))")
     }
   }
 }
@@ -131,14 +131,14 @@ enum USBIPDescriptors {
   ) throws(PlugProblem) -> [UInt8]? {
     guard bytes.count >= headerSize else { return nil }
     guard bytes.bigEndian32(at: 0) == 3, bytes.bigEndian32(at: 4) == sequence else {
-      throw .failed("it answered a different request instead of the one for its descriptors")
+      throw .failed("the server answered a different request instead of the one for descriptors")
     }
     let (status, count) = (Int32(bitPattern: bytes.bigEndian32(at: 20)), bytes.bigEndian32(at: 24))
     guard status == 0, count <= UInt32(length) else {
       throw .failed(
         status == 0
-          ? "it sent \(count) bytes of descriptors, but only \(length) were requested"
-          : "it refused the request for its descriptors (status \(status))")
+          ? "the server sent \(count) bytes of descriptors, but only \(length) were requested"
+          : "the server refused the request for descriptors (status \(status))")
     }
     guard bytes.count >= headerSize + Int(count) else { return nil }
     return Array(bytes[headerSize..<headerSize + Int(count)])
@@ -147,7 +147,7 @@ enum USBIPDescriptors {
   /// Returns the total length of a configuration's descriptors, which is given in the configuration's first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(PlugProblem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
-      throw .failed("it sent something other than its configuration descriptor")
+      throw .failed("the server sent something other than the configuration descriptor")
     }
     return configuration.littleEndian16(at: 2)
   }

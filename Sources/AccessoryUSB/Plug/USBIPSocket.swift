@@ -118,7 +118,8 @@ package final class USBIPSocket: Sendable {
       guard count > 0 else {
         throw .failed(
           count == 0
-            ? "it closed the connection before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
+            ? "the server closed the connection before it answered"
+            : "the server does not answer: \(String(cString: strerror(errno)))")
       }
       bytes += piece.prefix(count)
       if let answer = try parse(bytes) { return answer }
@@ -128,7 +129,7 @@ package final class USBIPSocket: Sendable {
   private func late(_ count: Int) -> PlugProblem {
     .failed(
       count == 0
-        ? "it does not answer" : "its answer was not complete after \(Self.limit) (\(count) bytes)")
+        ? "it does not answer" : "the server's answer was not complete after \(Self.limit) (\(count) bytes)")
   }
 }
 

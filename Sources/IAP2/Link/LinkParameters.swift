@@ -261,15 +261,15 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
   public var description: String {
     let what =
       switch problem {
-      case .tooShort: "it has \(bytes.count) bytes but needs at least 13"
-      case .cutTable: "its session table has \(bytes.count - 10) bytes, which is not a multiple of 3"
+      case .tooShort: "the payload has \(bytes.count) bytes but needs at least 13"
+      case .cutTable: "the session table has \(bytes.count - 10) bytes, which is not a multiple of 3"
       case .outOfRange(let name, let value, let allowed):
         "\(name) is \(value); it must be \(allowed.lowerBound) to \(allowed.upperBound)"
-      case .noSessions: "its session table is empty"
+      case .noSessions: "the session table is empty"
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"
-      case .notOneControlSession: "it must have exactly one control session"
-      case .otherControlSession(let id): "its control session is not the offered number \(id)"
+      case .notOneControlSession: "there must be exactly one control session"
+      case .otherControlSession(let id): "the control session is not the offered number \(id)"
       }
     return "the SYN cannot be used: \(what) (payload: \(Hex.spaced(bytes.prefix(64))))"
   }

@@ -46,14 +46,16 @@ extension TrustedUsers {
 
   /// Checks the process that is listening at the address that this process has connected to.
   package func refusal(ofServer process: PeerProcess?) -> String? {
-    guard let process else { return "the system does not show which user it belongs to" }
-    return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"
+    guard let process else { return "the system does not show the process's user" }
+    return contains(process.user) ? nil : "the process belongs to user \(process.user), but only \(names()) are trusted"
   }
 
-  private func other(_ user: UInt32) -> String { "it belongs to user \(user), and only \(names()) may connect" }
+  private func other(_ user: UInt32) -> String {
+    "the process belongs to user \(user), but only \(names()) may connect"
+  }
 
   private var unknown: String {
-    "the system does not show which user it belongs to, and only \(names()) may connect"
+    "the system does not show the process's user, but only \(names()) may connect"
   }
 }
 

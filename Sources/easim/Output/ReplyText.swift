@@ -54,7 +54,7 @@ enum ReplyText {
     case .anything: []
     case .bytes(let bytes): comparison(expected: bytes, received: reply)
     case .prefix(let bytes): comparison(expected: bytes, received: Array(reply.prefix(bytes.count)))
-    case .pattern(let pattern): ["it has no match of the regular expression \(Excerpt.of(pattern.text))"]
+    case .pattern(let pattern): ["the reply does not match the regular expression \(Excerpt.of(pattern.text))"]
     }
   }
 

@@ -43,8 +43,8 @@ import Testing
       ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 2], "another client uses it"),
       ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 4], "no such device"),
       ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 1], "the server refused the request (status 1)"),
-      ([0x48, 0x54], "it does not speak USB/IP 1.1.1: its answer begins with 72, 84"),
-      ([0x01, 0x11, 0x00, 0x05], "it answered a different request (code 5)"),
+      ([0x48, 0x54], "the server does not speak USB/IP 1.1.1: its answer begins with 72, 84"),
+      ([0x01, 0x11, 0x00, 0x05], "the server answered a different request (code 5)"),
     ] as [([UInt8], String)]) func aRefusalSaysWhy(bytes: [UInt8], reason: String)
   {
     #expect(throws: PlugProblem.failed(reason)) { try USBIPAnswers.imported(bytes) }

@@ -63,9 +63,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ([0x01, 0x06, 0x80, 0x03], "it speaks USB/IP version 0106, but easim speaks 0111"),
-    ([0x01, 0x11, 0x80, 0x04], "it asked for the unknown operation 8004: expected 8003 (import) or 8005 (list)"),
-    (Array("GET / HTTP/1.1\r\n".utf8), "it speaks USB/IP version 4745, but easim speaks 0111"),
+    ([0x01, 0x06, 0x80, 0x03], "the client speaks USB/IP version 0106, but easim speaks 0111"),
+    (
+      [0x01, 0x11, 0x80, 0x04], "the client requested the unknown operation 8004: expected 8003 (import) or 8005 (list)"
+    ),
+    (Array("GET / HTTP/1.1\r\n".utf8), "the client speaks USB/IP version 4745, but easim speaks 0111"),
   ]) func aClientThatSpeaksSomethingElseIsSentAway(bytes: [UInt8], complaint: String) throws {
     let other = try rig.importing()
     let client = rig.connect()
@@ -90,7 +92,7 @@ import Testing
       ])
     try rig.pass(USBIPServer.patience)
     #expect(waiting.allSatisfy { $0.end != nil } && late.end != nil)
-    #expect(rig.complaints[1].contains("it connected but sent no request"))
+    #expect(rig.complaints[1].contains("the client connected but sent no request"))
     try rig.pass(.seconds(30))
     #expect(rig.allComplaints == 1 + waiting.count)
   }
@@ -381,11 +383,11 @@ import Testing
   @Test(arguments: [
     (
       USBIPBytes.number(9) + [UInt8](repeating: 0, count: 44),
-      "it sent the unknown command 9: expected 1 (submit) or 2 (unlink)"
+      "the client sent the unknown command 9: expected 1 (submit) or 2 (unlink)"
     ),
     (
       USBIPBytes.submit(1, incoming: false, endpoint: 2, length: 0x7FFF_FFFF),
-      "it asked for a transfer of 2147483647 bytes, but the limit is 1048576"
+      "the client requested a transfer of 2147483647 bytes, but the limit is 1048576"
     ),
     (USBIPBytes.submit(1, incoming: true, endpoint: 99, length: 1), "it asked for endpoint 99, but the highest is 15"),
     (

@@ -26,13 +26,13 @@ import Testing
     Case(
       payload: Sheet.parameters(sessions: "010001 02"),
       problem: "its session table has 4 bytes, which is not a multiple of 3"),
-    Case(payload: Sheet.parameters(sessions: ""), problem: "its session table is empty"),
+    Case(payload: Sheet.parameters(sessions: ""), problem: "the session table is empty"),
     Case(
       payload: Sheet.parameters(sessions: "000001"),
       problem: "a session has the number 0, which belongs to the link itself"),
     Case(payload: Sheet.parameters(sessions: "010001 010201"), problem: "two sessions have the number 1"),
-    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it must have exactly one control session"),
-    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it must have exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010201"), problem: "there must be exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "there must be exactly one control session"),
   ]
 
   static let outOfRange = [

@@ -97,16 +97,19 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .version(let number): "it speaks USB/IP version \(Hex.number(number, uppercase: false)), but easim speaks 0111"
+    case .version(let number):
+      "the client speaks USB/IP version \(Hex.number(number, uppercase: false)), but easim speaks 0111"
     case .code(let number):
-      "it asked for the unknown operation \(Hex.number(number, uppercase: false)): expected 8003 (import) or 8005 (list)"
-    case .command(let number): "it sent the unknown command \(number): expected 1 (submit) or 2 (unlink)"
-    case .direction(let number): "it sent the unknown direction \(number): expected 0 (out) or 1 (in)"
-    case .endpoint(let number): "it asked for endpoint \(number), but the highest is 15"
+      "the client requested the unknown operation \(Hex.number(number, uppercase: false)): expected 8003 (import) or "
+        + "8005 (list)"
+    case .command(let number): "the client sent the unknown command \(number): expected 1 (submit) or 2 (unlink)"
+    case .direction(let number): "the client sent the unknown direction \(number): expected 0 (out) or 1 (in)"
+    case .endpoint(let number): "the client requested endpoint \(number), but the highest is 15"
     case .length(let count):
-      "it asked for a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
-    case .isochronous(let count): "it asked for \(count) isochronous packets, but there is no isochronous endpoint"
-    case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
+      "the client requested a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
+    case .isochronous(let count):
+      "the client requested \(count) isochronous packets, but there is no isochronous endpoint"
+    case .tooManyRequests(let count): "the client has \(count) transfers pending, which is the limit"
     case .owes(let debt): debt.problem
     case .madeRoom(let count):
       "another client connected, and of \(count) clients without a device, this one had waited longest"
@@ -140,11 +143,11 @@ enum USBIPDebt: CaseIterable {
   var problem: String {
     let limit = DurationText.format(limit)
     return switch self {
-    case .request: "it connected but sent no request"
-    case .answer: "it does not read the answers to its requests"
-    case .firstTransfer: "it has the device but sent no transfer within \(limit)"
-    case .restOfTransfer: "it sent the beginning of a transfer, but not the rest within \(limit)"
-    case .transferAnswers: "it has the device but read no answers for \(limit)"
+    case .request: "the client connected but sent no request"
+    case .answer: "the client does not read the answers to its requests"
+    case .firstTransfer: "the client has the device but sent no transfer within \(limit)"
+    case .restOfTransfer: "the client sent the beginning of a transfer, but not the rest within \(limit)"
+    case .transferAnswers: "the client has the device but read no answers for \(limit)"
     }
   }
 }

@@ -120,7 +120,7 @@ import Testing
 
   @Test(arguments: [
     (Array("bplist00".utf8), "it has only 8 bytes"),
-    (binary([[0x08]], top: 1), "its trailer refers to missing bytes"),
+    (binary([[0x08]], top: 1), "the trailer refers to missing bytes"),
     (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
     (binary([[0xA1, 7], [0x08]]), "byte 9 refers to a missing object"),
     (binary([[0xD1, 1, 1], [0x08]]), "a key of object 0 is not text"),
