@@ -14,10 +14,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("easim serve --stdio </", "its requests could not be read: Is a directory"),
+    ("easim serve --stdio </", "the client's requests could not be read: Is a directory"),
     (
       "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"world.list\"}' | easim serve --stdio >/dev/full",
-      "its answers could not be written: No space left on device"
+      "the client's answers could not be written: No space left on device"
     ),
   ])
   func aServerWhoseClientCannotBeHeardSaysSo(line: String, reason: String) throws {

@@ -162,7 +162,7 @@ import Testing
     }
     let trusted = TrustedUsers().names()
     let meeting = try connect(TransportOptions())
-    #expect(meeting.refusals == ["it belongs to user 65534, and only \(trusted) may connect"])
+    #expect(meeting.refusals == ["the process belongs to user 65534, but only \(trusted) may connect"])
     try meeting.connect().close()
     var open = TransportOptions()
     open.allowsOtherUsers = true
@@ -175,10 +175,11 @@ import Testing
     #expect(trusted.refusal(of: TCPPeer.user(0)) == nil)
     #expect(trusted.refusal(of: TCPPeer.remote) == nil, "a matter of --allow-remote")
     #expect(
-      trusted.refusal(of: TCPPeer.user(1_001)) == "it belongs to user 1001, and only root and user 1000 may connect")
+      trusted.refusal(of: TCPPeer.user(1_001))
+        == "the process belongs to user 1001, but only root and user 1000 may connect")
     #expect(
       trusted.refusal(of: TCPPeer.unknown)
-        == "the system does not show which user it belongs to, and only root and user 1000 may connect")
+        == "the system does not show the process's user, but only root and user 1000 may connect")
   }
 
   @Test(.enabled(if: geteuid() == 0)) func anotherUsersSocketIsThatUsers() throws {

@@ -98,14 +98,14 @@ import Testing
     func refusal(_ user: UInt32?) -> String? { trusted.refusal(of: user.map { PeerProcess(pid: 1, user: $0) }) }
     #expect(refusal(1_000) == nil)
     #expect(refusal(0) == nil)
-    #expect(refusal(1_001) == "it belongs to user 1001, and only root and user 1000 may connect")
+    #expect(refusal(1_001) == "the process belongs to user 1001, but only root and user 1000 may connect")
     #expect(
-      refusal(nil) == "the system does not show which user it belongs to, and only root and user 1000 may connect")
+      refusal(nil) == "the system does not show the process's user, but only root and user 1000 may connect")
     func server(_ user: UInt32?) -> String? {
       trusted.refusal(ofServer: user.map { PeerProcess(pid: 1, user: $0) })
     }
     #expect(server(1_000) == nil)
-    #expect(server(1_001) == "it belongs to user 1001, and only root and user 1000 are trusted")
+    #expect(server(1_001) == "the process belongs to user 1001, but only root and user 1000 are trusted")
     #expect(server(nil) == "the system does not show the process's user")
   }
 

@@ -129,6 +129,6 @@ import Testing
     )
     #expect(
       "\(BluetoothError.notPaired("00:AA:01:00:00:01"))"
-        == "it is not paired with this machine; pair it: easim pair bt:00:AA:01:00:00:01")
+        == "the device is not paired with this machine; pair it: easim pair bt:00:AA:01:00:00:01")
   }
 }

@@ -80,7 +80,7 @@ import Testing
     lab.run(until: { host.dialer.trouble != nil })
     #expect(
       host.dialer.trouble?.description
-        == "bt:hci0#00:AA:01:00:00:01 cannot be used: it is not paired with this machine; pair it: "
+        == "bt:hci0#00:AA:01:00:00:01 cannot be used: the device is not paired with this machine; pair it: "
         + "easim pair bt:00:AA:01:00:00:01")
     lab.blueZ.set(path, "Paired", .bool(true))
     lab.run(until: { host.log.appearances == whole }, "\(host.log.appearances)")

@@ -120,7 +120,9 @@ import Testing
     try rig.pass(USBIPServer.patience)
     #expect(
       rig.complaints[1]
-        == "closed the connection of the USB/IP client at the test: it does not read the answers to its requests")
+        == "closed the connection of the USB/IP client at the test: the client does not read the answers to its "
+        + "requests"
+    )
     try rig.pass(.seconds(30))
     #expect(rig.allComplaints == 1 + waiting.count)
     let other = try rig.importing()
@@ -389,7 +391,10 @@ import Testing
       USBIPBytes.submit(1, incoming: false, endpoint: 2, length: 0x7FFF_FFFF),
       "the client requested a transfer of 2147483647 bytes, but the limit is 1048576"
     ),
-    (USBIPBytes.submit(1, incoming: true, endpoint: 99, length: 1), "it asked for endpoint 99, but the highest is 15"),
+    (
+      USBIPBytes.submit(1, incoming: true, endpoint: 99, length: 1),
+      "the client requested endpoint 99, but the highest is 15"
+    ),
     (
       USBIPBytes.submit(1, incoming: true, endpoint: 1, length: 1, packets: 3),
       "it asked for 3 isochronous packets, but there is no isochronous endpoint"

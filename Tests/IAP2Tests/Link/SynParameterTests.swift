@@ -25,7 +25,7 @@ import Testing
     Case(payload: "01 20 ffff 07d0 0016 1e", problem: "it has 9 bytes but needs at least 13"),
     Case(
       payload: Sheet.parameters(sessions: "010001 02"),
-      problem: "its session table has 4 bytes, which is not a multiple of 3"),
+      problem: "the session table has 4 bytes, which is not a multiple of 3"),
     Case(payload: Sheet.parameters(sessions: ""), problem: "the session table is empty"),
     Case(
       payload: Sheet.parameters(sessions: "000001"),

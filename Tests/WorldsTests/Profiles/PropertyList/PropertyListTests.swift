@@ -127,13 +127,13 @@ import Testing
     (binary([[0xA9, 0]]), "object 0 is longer than the file"),
     (binary([[0xAF, 0x08]]), "object 0 has a wrong length"),
     (
-      binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "it has more than 100000 values"
+      binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "the file has more than 100000 values"
     ),
     (
       // The list has 59,049 references to one text of 145 bytes.
       binary(
         (0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
-      "it has more than 8388608 bytes of text and data"
+      "the file has more than 8388608 bytes of text and data"
     ),
     (binary([[0x52, 0x61, 0x00]]), "object 0 is text with a NUL character"),
     (binary([[0xD1, 1, 2], [0x62, 0x67, 0x4E, 0x00, 0x00], [0x08]]), "object 1 is text with a NUL character"),
