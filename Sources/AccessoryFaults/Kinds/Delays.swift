@@ -184,7 +184,7 @@ extension Fault {
       }
 
       mutating func end(_ step: inout FaultStep) {
-        step.report("bytes pass again, \(queue.count) of them were queued")
+        step.report("bytes pass again; \(queue.count) were queued")
         queue.pass(to: &step)
       }
     }

@@ -29,7 +29,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .spoiled: "packet with a wrong checksum"
       case .skippedBytes: "bytes that belong to no packet"
       case .hastened: "packet retransmitted for an extended acknowledgement"
-      case .windowFull: "packet waited for the window"
+      case .windowFull: "packet waited for the window to open"
       case .withheldAcknowledgements: "acknowledgements withheld because of a full session"
       case .noRoom: "packet dropped because of a full session"
       case .zeroAcknowledgementLink: "link without acknowledgements"

@@ -118,7 +118,7 @@ struct DERFault: Equatable {
     LibraryReasons.take()
     // After an invalid header, `length` still has its initial value. After a valid header whose value extends beyond
     // the bytes, `length` is set.
-    guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
+    guard let cursor, length >= 0 else { return DERFault(offset: header, what: "an incomplete tag or length") }
     position = cursor - start
     if flags & 0x80 != 0 {
       return DERFault(offset: header, what: "a value of \(length) bytes, but only \(end - position) are left")

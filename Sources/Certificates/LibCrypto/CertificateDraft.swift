@@ -43,7 +43,7 @@ struct CertificateDraft {
       let signature = authority.sign(digest: digest, extra: attempt == 0 ? [] : [attempt]).der
       if signature.count == signatureByteCount { return signature }
     }
-    preconditionFailure("256 signatures in a row of another length than \(signatureByteCount)")
+    preconditionFailure("256 consecutive signatures had a length other than \(signatureByteCount)")
   }
 
   private func fill(_ certificate: OpaquePointer) {

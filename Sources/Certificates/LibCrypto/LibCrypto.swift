@@ -61,7 +61,7 @@ func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> 
   return [UInt8](unsafeUninitializedCapacity: length) { output, count in
     var position = output.baseAddress
     count = Int(encode(&position))
-    precondition(count == length, "libcrypto wrote \(count) bytes where it had announced \(length)")
+    precondition(count == length, "libcrypto wrote \(count) bytes but had announced \(length)")
   }
 }
 

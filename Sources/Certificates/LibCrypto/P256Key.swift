@@ -33,7 +33,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     for attempt in UInt8.min...UInt8.max {
       if let key = P256Key(scalar: seed.bytes("P-256 scalar", attempt: attempt, count: 32)) { return key }
     }
-    preconditionFailure("256 hashes in a row above the order of P-256")
+    preconditionFailure("256 consecutive hashes exceeded the order of P-256")
   }
 
   deinit {
@@ -55,7 +55,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   /// Tries to sign with this nonce. Returns nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
-    guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
+    guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key has no group") }
     let order = P256Order.shared
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let number = Owned(BN_bin2bn(nonce, 32, nil), BN_free)

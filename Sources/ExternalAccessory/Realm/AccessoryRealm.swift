@@ -74,7 +74,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Connects the realm to a device on behalf of an app with these settings. Called on the event loop.
   package func look(at device: Device, as app: AppSettings) {
-    precondition(appView == nil, "a realm uses one device for its whole life")
+    precondition(appView == nil, "a realm uses the same device throughout its life")
     var app = app
     app.startsRegistered = false
     appView = device.makeApp(self, settings: app)

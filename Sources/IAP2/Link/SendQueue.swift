@@ -144,7 +144,7 @@ struct SendQueue {
       } else {
         grow(by: more)
         let isThere = tape.extendNewest(by: more)
-        precondition(isThere, "a grown tape must have room after its newest packet")
+        precondition(isThere, "an enlarged tape must have room after its newest packet")
       }
     }
     let start = packets[last].count - 1
@@ -158,7 +158,7 @@ struct SendQueue {
   private mutating func reserve(_ count: Int) -> Int {
     if let place = tape.reserve(count) { return place }
     grow(by: count)
-    guard let place = tape.reserve(count) else { preconditionFailure("a grown tape must have room") }
+    guard let place = tape.reserve(count) else { preconditionFailure("an enlarged tape must have room") }
     return place
   }
 

@@ -108,7 +108,7 @@ public enum PacketWriter {
   public static func append(
     _ header: PacketHeader, payload: RawSpan, to bytes: inout [UInt8]
   ) {
-    precondition(header.payloadCount == payload.byteCount, "the header must be made for this payload")
+    precondition(header.payloadCount == payload.byteCount, "the header must match this payload")
     let start = bytes.count
     bytes.reserveCapacity(start + Int(header.length))
     appendSpace(PacketHeader.size, to: &bytes)

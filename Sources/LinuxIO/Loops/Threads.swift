@@ -24,7 +24,7 @@ package final class Monitor<State>: @unchecked Sendable {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     let code = pthread_cond_init(changed, &attributes)
     pthread_condattr_destroy(&attributes)
-    precondition(code == 0, "a condition cannot be made")
+    precondition(code == 0, "a condition variable cannot be created")
   }
 
   deinit {

@@ -55,7 +55,8 @@ import Testing
     }
     for count in 1...3 {
       #expect(
-        throws: CertificateError.damaged(offset: 0, what: "no whole tag and length", bytes: Array(whole.prefix(count)))
+        throws: CertificateError.damaged(
+          offset: 0, what: "an incomplete tag or length", bytes: Array(whole.prefix(count)))
       ) { try AccessoryCertificate(Array(whole.prefix(count))) }
     }
   }
@@ -64,7 +65,7 @@ import Testing
   /// a missing value. Either report is correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
-    let answers = ["no whole tag and length", "a value of 603 bytes, but only 0 are left"]
+    let answers = ["an incomplete tag or length", "a value of 603 bytes, but only 0 are left"]
     let error = #expect(throws: CertificateError.self) { try AccessoryCertificate(header) }
     #expect(answers.map { .damaged(offset: 0, what: $0, bytes: header) }.contains(error))
   }
@@ -76,7 +77,7 @@ import Testing
     damaged[59] = 0xFF
     #expect(
       throws: CertificateError.damaged(
-        offset: 58, what: "no whole tag and length", bytes: Array(damaged[58..<74]))
+        offset: 58, what: "an incomplete tag or length", bytes: Array(damaged[58..<74]))
     ) { try AccessoryCertificate(damaged) }
   }
 

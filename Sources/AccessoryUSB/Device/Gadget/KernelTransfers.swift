@@ -70,7 +70,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   // MARK: Beginning
 
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem> {
-    precondition(size <= Self.readSize, "a read is of one packet")
+    precondition(size <= Self.readSize, "a read must be of one packet")
     let first = max(0, freeReads.count - count)
     let slots = Array(freeReads[first...])
     for slot in slots { prepare(slot, files.outgoing, UInt16(IOCB_CMD_PREAD), size, tag) }
@@ -80,7 +80,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 
   func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem> {
-    precondition(bytes.count <= Self.writeSize, "a write is of \(Self.writeSize) bytes at most")
+    precondition(bytes.count <= Self.writeSize, "a write can have at most \(Self.writeSize) bytes")
     guard let slot = freeWrites.last else { return .success(false) }
     UnsafeMutableRawBufferPointer(start: buffer(slot), count: Self.writeSize).copyBytes(from: bytes)
     prepare(slot, files.incoming, UInt16(IOCB_CMD_PWRITE), bytes.count, tag)
