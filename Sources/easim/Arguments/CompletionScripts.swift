@@ -15,7 +15,7 @@ enum CompletionScripts {
       local word='' tail='' quote='' blind='' kept=0 offer
       COMPREPLY=()
       _easim_read_line
-      # Bash replaces $2. Where it takes the line apart in another way, it is not known what that is.
+      # Bash replaces $2. If bash splits the line differently, it is unknown what it would replace.
       [[ $tail == "$2" ]] || return 0
       if [[ -n $blind ]]; then
         compopt -o bashdefault -o default
@@ -28,16 +28,16 @@ enum CompletionScripts {
       if [[ ${offers[0]-} == files* ]]; then _easim_files "${offers[0]#files}"; fi
     }
 
-    # Takes the line apart up to the cursor: 'typed' are the words before the cursor's, as easim would get them, and
-    # 'word' is the cursor's. Of that, bash replaces what follows the first 'kept' characters, typed as 'tail', in the
-    # quotes that are open, 'quote'. 'blind' says that the word holds something that bash would expand.
+    # Splits the line up to the cursor: 'typed' gets the words before the cursor's word, as easim would receive them,
+    # and 'word' gets the cursor's word. Bash replaces only what follows the first 'kept' characters of the word, typed
+    # as 'tail' inside the open quotes 'quote'. 'blind' is set if the word contains something that bash would expand.
     _easim_read_line() {
       local line=${COMP_LINE:0:COMP_POINT} char begun='' escaped='' outer_tail='' outer_kept=0 i
       for (( i = 0; i < ${#line}; i++ )); do
         char=${line:i:1}
         tail+=$char
         if [[ -n $escaped ]]; then
-          # In double quotes a backslash means itself, but for these.
+          # In double quotes, a backslash escapes only these characters.
           [[ -z $quote || $char == [\"\\\$\`] ]] || word+=\\
           word+=$char escaped=''
         elif [[ $char == "$quote" ]]; then
@@ -57,7 +57,7 @@ enum CompletionScripts {
           word='' tail='' blind='' kept=0 begun=''
         else
           word+=$char begun=1
-          # Bash takes words apart at these too, and addresses have colons. An '@' belongs to what follows it.
+          # Bash also splits words at these, and addresses contain colons. An '@' belongs to the text after it.
           if [[ $COMP_WORDBREAKS == *"$char"* ]]; then
             tail='' kept=${#word}
             if [[ $char == @ ]]; then tail=@ kept=$((kept - 1)); fi
@@ -66,26 +66,26 @@ enum CompletionScripts {
       done
     }
 
-    # Offers a name that begins as the word does: in the quotes that are open, or else in quotes of its own where it needs
-    # them. These are single quotes, so that the beginning that several names have in common is a word that can be typed on.
+    # Offers a name that begins with the word: inside the open quotes, or in new quotes if the name needs them. New
+    # quotes are single quotes, so that the common beginning of several names is a word that the user can continue.
     _easim_offer() {
       [[ ${1:0:${#word}} == "$word" ]] || return 0
       local name=${1:kept}
       local -r single="'" closed="'\\''" apart="\"'!'\""
       case $quote in
-      # Bash closes the quotes itself, but not behind a name that ends with one.
+      # Bash closes the quotes itself, but not after a name that ends with a quote.
       "'") name=${name//"$single"/"$closed"}$quote ;;
       '"')
         name=${name//\\/\\\\}
         name=${name//\"/\\\"}
         name=${name//\$/\\\$}
         name=${name//\`/\\\`}
-        # Nothing in double quotes keeps an exclamation mark from the history.
+        # In double quotes, an exclamation mark cannot be protected from history expansion.
         name=${name//!/"$apart"}$quote
         ;;
       *)
         if [[ $1 == */ && $name == *[^[:alnum:]_./:,=@%+-]* ]]; then
-          # What is in a folder is typed on behind it, so the quotes stay open.
+          # The quotes stay open after a folder, because the user continues with a name in the folder.
           name="'${name//"$single"/"$closed"}"
         elif [[ $name == *[[:cntrl:]]* ]]; then
           printf -v name %q "$name"
@@ -101,7 +101,7 @@ enum CompletionScripts {
     _easim_files() {
       local name
       local -a names
-      # A shell of its own, whose settings are its own.
+      # A subshell, whose settings do not affect the user's shell.
       mapfile -d '' -t names < <(
         set +f
         shopt -s nullglob
@@ -144,7 +144,7 @@ enum CompletionScripts {
       if (( ${#shown} )); then
         compadd -l -d shown -a names
       else
-        # What ends with a colon is typed on.
+        # The user continues after a name that ends with a colon.
         begun=("${(@M)names:#*:}") whole=("${(@)names:#*:}")
         compadd -S '' -a begun
         compadd -a whole
@@ -152,8 +152,8 @@ enum CompletionScripts {
       if [[ ${offers[1]-} == files* ]]; then _easim_files "${offers[1]#files}"; fi
     }
 
-    # Takes the end that a file's name must have. 'compadd' gets the names, because _files closes no quotes behind a name
-    # with quotes in it; it has what begins with something that zsh expands.
+    # The argument is the required end of a file's name. 'compadd' gets the names, because _files does not close the
+    # quotes after a name that contains quotes. _files handles words that begin with something that zsh expands.
     _easim_files() {
       local suffix=$1 word=$compstate[quote]$PREFIX$compstate[quote]
       local -a files folders
@@ -166,7 +166,7 @@ enum CompletionScripts {
       folders=("${(@)^files}"(N-/))
       files=("${(@M)files:#*${suffix}}")
       files=("${(@)files:|folders}")
-      # A file whose name begins with a dash would be taken for an option; behind ./ it is offered.
+      # A file whose name begins with a dash would be taken for an option, so it is offered with ./ in front.
       if [[ -z $word ]]; then
         files=("${(@)files/#-/./-}")
         folders=("${(@)folders/#-/./-}")
@@ -182,7 +182,7 @@ enum CompletionScripts {
     # fish completion for easim. To use it:  easim completion fish | source, or save it as
     # ~/.config/fish/completions/easim.fish
 
-    # Prints what easim offers, each with a zero byte behind it.
+    # Prints each of easim's offers, followed by a zero byte.
     function __easim_offers
         set -l typed (commandline --tokenize --cut-at-cursor --current-process)
         set -l word (commandline --current-token --cut-at-cursor)
