@@ -8,7 +8,7 @@ public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessory
 /// Called after the picker has closed. The error is nil if an accessory was chosen and connected.
 public typealias EABluetoothAccessoryPickerCompletion = ((any Error)?) -> Void
 
-/// An error that is reported if no accessory was chosen and connected.
+/// The reason why no accessory was chosen and connected.
 public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, Sendable {
   /// The underlying error object.
   public let _nsError: NSError
@@ -41,8 +41,8 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Answers Bluetooth pickers on the user's behalf. Only a test's simulated world can answer a picker; programs without
-/// a world never show one.
+/// Answers Bluetooth pickers on the user's behalf. Pickers are answered only in a test's simulated world. A program
+/// without a world never shows a picker.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
@@ -82,7 +82,7 @@ extension AccessoryRealm {
     }
   }
 
-  /// Waits until the chosen accessory is published, whether or not the app registered for notifications.
+  /// Waits until the chosen accessory is published, even if the app has not registered for notifications.
   private func look(for choice: Choice) {
     let loop = entrance.loop
     choice.timer = loop.makeTimer { [unowned self, weak choice] in
@@ -98,7 +98,7 @@ extension AccessoryRealm {
     choice.timer?.arm(at: loop.now + Self.period)
   }
 
-  /// Fails all choices whose accessory has not connected. Called on the event loop.
+  /// Reports failure for every chosen accessory that has not connected. Called on the event loop.
   func endChoices() {
     for choice in choices { choice.finish(false) }
     choices = []

@@ -7,13 +7,13 @@ internal import AccessoryProfiles
 /// The connection ID that represents no connection.
 public var EAConnectionIDNone: Int { 0 }
 
-/// One connection of an accessory, from connect to disconnect. An accessory that connects again is represented by a new
-/// object with a new ``connectionID``.
+/// One connection of an accessory, from connect to disconnect. When an accessory reconnects, a new object with a new
+/// ``connectionID`` represents it.
 ///
 /// Use names and numbers for display only. To decide whether to open a session, check ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
 open class EAAccessory: NSObject {
-  /// The accessory as the device published it; immutable.
+  /// The accessory's properties as the device published them. They never change.
   let published: PublishedAccessory
   let realm: AccessoryRealm
   private let delegateLock = Lock()
@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this connection, which does not change at the disconnect.
+  /// The number of this connection, which stays the same after the accessory disconnects.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }
@@ -53,7 +53,7 @@ open class EAAccessory: NSObject {
   /// The protocols for which the app can open sessions.
   open var protocolStrings: [String] { published.protocols }
 
-  /// The delegate, which is notified of the disconnect and is not retained.
+  /// The delegate, which is notified when the accessory disconnects. The delegate is not retained.
   open var delegate: (any EAAccessoryDelegate)? {
     get { delegateLock.withLock { delegateObject } }
     set { delegateLock.withLock { delegateObject = newValue } }
@@ -87,7 +87,7 @@ open class EAAccessory: NSObject {
 
 /// The delegate of an accessory.
 public protocol EAAccessoryDelegate: NSObjectProtocol {
-  /// The accessory disconnected. Called on the main thread, whether or not the app registered for notifications.
+  /// The accessory disconnected. Called on the main thread, even if the app has not registered for notifications.
   func accessoryDidDisconnect(_ accessory: EAAccessory)
 }
 

@@ -11,8 +11,8 @@ import Foundation
 /// EAAccessoryManager.shared().registerForLocalNotifications()
 /// ```
 open class EAAccessoryManager: NSObject {
-  /// Holds the shared manager. Sharing it is safe because it uses a lock, even if the trait AppleSendability makes its
-  /// class non-Sendable.
+  /// Holds the shared manager. The manager is safe to share between threads because it uses a lock, even if the trait
+  /// AppleSendability makes its class non-Sendable.
   private struct One: @unchecked Sendable { let manager = EAAccessoryManager(isShared: true) }
   private static let one = One()
   private let lock = Lock()
@@ -31,18 +31,18 @@ open class EAAccessoryManager: NSObject {
   /// Returns the process's only manager.
   open class func shared() -> EAAccessoryManager { one.manager }
 
-  /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``; the whole process shares one
-  /// counter.
+  /// Starts notifications. Balance each call with a call to ``unregisterForLocalNotifications()``. The whole process
+  /// shares one counter.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Undoes one call to ``registerForLocalNotifications()``.
+  /// Reverses one call to ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
   /// The connected accessories that are visible to the app. The list can change at any time.
   open var connectedAccessories: [EAAccessory] { realm.connectedAccessories }
 
-  /// Shows a picker for the Bluetooth accessories in range whose names match the predicate. `completion` is called on
-  /// the main thread after the picker has closed; its error is nil if an accessory was chosen and connected.
+  /// Shows a picker for the Bluetooth accessories in range whose names match the predicate. Calls `completion` on the
+  /// main thread after the picker has closed. The error is nil if an accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(
     withNameFilter predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion? = nil
   ) { realm.showPicker(predicate, completion: completion) }
@@ -74,9 +74,9 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Makes the manager show the realm of a world until ``remove(_:)`` is called.
+  /// Makes the manager show a world's realm until ``remove(_:)`` is called.
   package func install(_ realm: AccessoryRealm) { lock.withLock { worlds.append(realm) } }
 
-  /// Undoes ``install(_:)`` for this realm.
+  /// Reverses ``install(_:)`` for this realm.
   package func remove(_ realm: AccessoryRealm) { lock.withLock { worlds.removeAll { $0 === realm } } }
 }

@@ -1,7 +1,7 @@
 internal import AccessoryHost
 import Foundation
 
-/// A session with an accessory for one of its protocols, with one byte stream in each direction.
+/// A session with an accessory that uses one of its protocols and has one byte stream in each direction.
 ///
 /// ```swift
 /// guard let session = EASession(accessory: accessory, forProtocol: "com.example.protocol") else { return }
@@ -25,7 +25,7 @@ open class EASession: NSObject {
   ///
   /// The initializer does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// Omit the last three arguments; their defaults give the location of the call for messages about the session.
+  /// Omit the last three arguments. Their defaults record the location of the call for messages about the session.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -58,8 +58,8 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The stream of bytes from the accessory; always the same object, which the app must open.
+  /// The stream of bytes from the accessory. This is always the same object, and the app must open it.
   open var inputStream: InputStream? { input }
-  /// The stream of bytes to the accessory; always the same object, which the app must open.
+  /// The stream of bytes to the accessory. This is always the same object, and the app must open it.
   open var outputStream: OutputStream? { output }
 }

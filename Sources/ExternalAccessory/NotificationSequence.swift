@@ -1,6 +1,7 @@
 import Foundation
 
-/// Foundation's notifications as an async sequence. Apple's systems have this API; Foundation on Linux does not.
+/// Provides Foundation's notifications as an async sequence. This API exists on Apple's systems, but not in Foundation
+/// on Linux.
 ///
 /// ```swift
 /// for await note in NotificationCenter.default.notifications(named: .EAAccessoryDidConnect) {
@@ -8,7 +9,8 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// Returns the notifications with this name posted from now on, or only those posted by `object` if it is given.
+  /// Returns the notifications with this name that are posted from now on. If `object` is given, returns only those
+  /// that `object` posts.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }
@@ -35,12 +37,12 @@ extension NotificationCenter {
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate var inner: AsyncStream<Posted>.Iterator
 
-      /// Returns the next notification; nil if the task is cancelled.
+      /// Returns the next notification, or nil if the task is cancelled.
       public mutating func next() async -> Notification? { await inner.next()?.note }
     }
 
     /// Passes a notification from the thread that posts it to the thread that receives it. Only one thread at a time
-    /// uses the notification, unless the app shares its contents.
+    /// uses the notification, unless the app shares the notification's contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
 
     private final class Observer: @unchecked Sendable {

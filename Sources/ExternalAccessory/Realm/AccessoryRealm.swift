@@ -6,9 +6,9 @@ import Foundation
 /// The simulated Apple device and the app's view of it, which `EAAccessoryManager.shared()` presents through Apple's
 /// API.
 ///
-/// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
-/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` retains its
-/// realm, so that an accessory that outlives its world can report that it is disconnected.
+/// The local accessories have one realm, which is created at first use and kept until the process ends. Each test world
+/// has its own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory`
+/// retains its realm, so that an accessory that outlives its world can report that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -19,27 +19,27 @@ import Foundation
 ///                                    └── run-loop source ──▶ the thread whose run loop a stream is scheduled in
 /// ```
 ///
-/// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``).
-///   The loop never waits for the app and never runs the app's code, so these calls block only briefly and cannot
-///   deadlock.
+/// - All decisions are made on the loop. A call from the app blocks until the loop has handled it
+///   (``LoopEntrance/sync(_:)``). The loop never waits for the app and never runs the app's code, so these calls block
+///   only briefly and cannot deadlock.
 /// - Most reads and writes of session bytes do not call the loop. ``SessionPipe`` has a bounded buffer for each
-///   direction, protected by a lock. The loop is called only when the outgoing buffer stops being empty, or when the
-///   incoming buffer is half empty again.
+///   direction, protected by a lock. The loop is called only when bytes are written into an empty outgoing buffer, or
+///   when reads have emptied half of the incoming buffer.
 /// - ``MainDelivery`` posts notifications and calls accessory delegates on the main thread, in order.
 /// - A run-loop source delivers the events of a stream in the run loop and mode in which the stream is scheduled. If
-///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), the main queue delivers the
-///   events of streams scheduled in it.
+///   the main run loop never runs (with `dispatchMain()`, an async `main` or Swift Testing), the main queue delivers
+///   the events of the streams that are scheduled in that run loop.
 package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let world: String
   /// Runs work on the loop.
   package let entrance: any LoopEntrance
   /// Runs work on the main thread.
   package let main = MainDelivery()
-  /// How the framework behaves where Apple's documentation is silent.
+  /// How the framework behaves in cases that Apple's documentation leaves open.
   package let settings: FrameworkSettings
-  /// The number of stream events that have been signaled but not yet delivered by a run loop.
+  /// The number of stream events that have been signaled but that no run loop has delivered yet.
   let signals = Locked(0)
-  /// Whether the app is running. The streams of a suspended app deliver their events after the app has resumed.
+  /// Whether the app is running. While the app is suspended, its streams hold back their events.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
@@ -49,14 +49,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Retains the owner of the device's cables.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// Counts the app's launches. Events that were waiting for the main thread when the app was killed must not reach the
-  /// app that is launched next.
+  /// Identifies the app's current launch, so that events that were waiting for the main thread when the app was killed
+  /// do not reach the next launch.
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. Used only on the event loop.
   private var objects: [Int: EAAccessory] = [:]
   /// The pipes of sessions that have not ended. Used only on the event loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Accessories that were chosen in a picker but have not connected yet. Used only on the event loop.
+  /// The accessories that were chosen in a picker but have not connected yet. Used only on the event loop.
   var choices: [Choice] = []
   private let noted = Locked(BoundedLog())
   /// Misuses recorded by app views that no longer exist. Used only on the event loop.
@@ -72,7 +72,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
-  /// Connects the realm to a device on behalf of an app with these settings. Called on the event loop.
+  /// Connects the realm to a device as the app that these settings describe. Called on the event loop.
   package func look(at device: Device, as app: AppSettings) {
     precondition(appView == nil, "a realm uses the same device throughout its life")
     var app = app
@@ -80,7 +80,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app's view of the device; nil while the app is not running. Used only on the event loop.
+  /// The app's view of the device, or nil while the app is not running. Used only on the event loop.
   package var app: AppView? { appView }
 
   /// Ends the app's process, as if the system had killed it or it had crashed: the app gets no more events, and its
@@ -111,12 +111,12 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
-  /// The accessories visible to the app; empty before ``look(at:as:)`` and after ``end()``. Used only on the event
-  /// loop.
+  /// The accessories that the app can see. The list is empty before ``look(at:as:)`` and after ``end()``. Used only on
+  /// the event loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Disconnects the realm from the device. The app view and the realm retain each other until they are disconnected.
-  /// Afterwards, the realm's accessories report that they are disconnected, and the misuses can still be read.
+  /// Disconnects the realm from the device. Until then, the app view and the realm retain each other. Afterwards, the
+  /// realm's accessories report that they are disconnected, and the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
@@ -174,20 +174,22 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return pipe
   }
 
-  /// Removes a session that has ended and whose events have all been queued. Called on the event loop.
+  /// Removes the pipe of a session that has ended, once all of the session's events have been queued. Called on the
+  /// event loop.
   func forget(_ pipe: SessionPipe) { pipes[ObjectIdentifier(pipe)] = nil }
 
   // MARK: Misuse
 
-  /// The app's misuses: first those recorded by the app view, then those of streams and sessions, each in order.
+  /// The app's misuses: first those that app views recorded, then those of streams and sessions, in the order they
+  /// occurred.
   package var misuses: [String] {
     noteDeadLoops()
     let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams on run loops that never run, and waits until each suspected stream is either confirmed or
-  /// cleared.
+  /// Looks for streams scheduled on run loops that never run. Waits until each suspect has either been reported or
+  /// received an event.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -196,14 +198,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// One sentence for each session that neither the accessory nor the app has ended.
+  /// One sentence for each session that the app has not ended and the accessory has not ended either.
   package var openSessions: [String] {
     entrance.sync {
       pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) is still open" }
     }
   }
 
-  /// The maximum number of printed misuses; tests can read all of them.
+  /// The number of misuses after which no more are printed. Tests can still read all of them.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {
@@ -259,7 +261,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// Handles the app's suspension or resumption. Called on the event loop.
+  /// Records that the app was suspended or resumed. Called on the event loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
     guard app === appView else { return }
     isAppRunning.withLock { $0 = isRunning }
@@ -267,7 +269,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 
   /// Removes the accessory in a later turn of the loop, so that the notification and the delegate call for one
-  /// disconnect have the same object.
+  /// disconnect both use the same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
   }
@@ -280,15 +282,15 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is created and used on the main thread, which the compiler cannot verify with the trait
-/// AppleSendability.
+/// A value that is created and used only on the main thread. With the trait AppleSendability, the compiler cannot
+/// verify this.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// When an expectation fails, test libraries print its values with `Mirror`, and reach this realm through an accessory.
-/// The realm's contents belong to its loop, so other threads must not read them.
+/// When an expectation fails, test libraries use `Mirror` to print its values, and an accessory among them leads to
+/// this realm. The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -297,8 +299,8 @@ extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// The app's progress in reading the bytes of all its sessions. The value is empty for a suspended app, because tests
-  /// do not wait for suspended apps.
+  /// The app's progress in reading the bytes of all its sessions. If the app is suspended, this is an empty `Reading`,
+  /// because tests do not wait for suspended apps.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

@@ -2,9 +2,9 @@ internal import AccessoryCore
 import Foundation
 import Runtime
 
-/// Finds the location of an app's call to a function whose signature cannot record it. The location is looked up on the
-/// stack, which requires debug information. Capturing a trace is cheap; its text is generated only when a message needs
-/// it.
+/// Finds where in its source an app called a function. This is for functions whose signature leaves no way to record
+/// the location. The location is looked up on the stack, which requires debug information. Capturing a trace is cheap,
+/// because its text is generated only when a message needs it.
 ///
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
 /// misses the caller. Foundation uses unwind tables, so it provides the addresses; Swift's `Backtrace` then finds their
@@ -14,20 +14,20 @@ package struct CallTrace: Equatable, Sendable {
 
   package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
-  /// All traces compare equal, so that misuses from different calls can be equal.
+  /// All traces compare as equal, so two misuses can be equal even if they come from different calls.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
-  /// The location of the call, for example "App.swift:12 in send()"; nil if it is unknown.
+  /// The location of the call, for example "App.swift:12 in send()", or nil if it is unknown.
   package var place: String? {
-    // Addresses are resolved one at a time, because resolving one can take most of a second in a large program, and the
-    // app's frame is among the first.
+    // Addresses are resolved one at a time until the app's frame is found, which is among the first. In a large
+    // program, resolving one address can take most of a second.
     addresses.lazy.compactMap(Self.place).first
   }
 
-  /// The locations found so far; they are cached, because a message can be generated several times.
+  /// The locations found so far. They are cached, because the text of a message can be generated more than once.
   private static let found = Locked<[UInt64: String?]>([:])
 
-  /// Returns the location of a call in the app; nil if the address belongs to other code.
+  /// Returns the location of a call in the app, or nil if the address belongs to other code.
   private static func place(_ address: UInt64) -> String? {
     if let known = found.withLock({ $0[address] }) { return known }
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
@@ -43,7 +43,7 @@ package struct CallTrace: Equatable, Sendable {
   }
 
   private static let ownFolders = ["/Sources/ExternalAccessory", "Sources/CAppCalls/"]
-  /// Files whose frames can appear between the app and this module.
+  /// The files whose frames can appear on the stack between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 
   private struct Encoded: Codable {
@@ -51,9 +51,9 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// Converts a return address to a `Backtrace`, which can be created only from its encoded form: the byte 0x27, which
-  /// stands for an eight-byte return address, followed by the address. If Swift ever changes this encoding, locations
-  /// are reported as unknown.
+  /// Converts a return address to a `Backtrace`. A `Backtrace` can be created only from its encoded form: the byte
+  /// 0x27, which marks an eight-byte return address, followed by the address. If Swift ever changes this encoding,
+  /// locations are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]

@@ -8,7 +8,7 @@ import Glibc
 /// The Info.plist named by `EASIM_INFO_PLIST`. Apps may read `Bundle.main` at any time, and many do so before they use
 /// the manager, so the file's contents are added to `Bundle.main` before `main` runs.
 enum NamedInfoPlist {
-  /// The file's declarations; nil if the variable is not set. The first use of this property, when the program is
+  /// The file's declarations, or nil if the variable is not set. The first use of this property, when the program is
   /// loaded, adds the file's contents to `Bundle.main`.
   static let manifest: AppManifest? = {
     guard let path = LocalRealm.variable("EASIM_INFO_PLIST") else { return nil }
@@ -29,7 +29,7 @@ enum NamedInfoPlist {
 }
 
 /// Runs when the program is loaded. If Foundation is linked statically (`-static-stdlib`), it may not be initialized
-/// yet, because the order of load-time functions is unspecified; the file is then read when the manager is first used.
+/// yet, because load-time functions run in an unspecified order. The file is then read when the manager is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 
@@ -61,11 +61,11 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare these values; returns false if the bundle cannot be changed.
+  /// Makes the main bundle declare these values. Returns false if the bundle cannot be changed.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The dictionary is mutable, although CoreFoundation declares it as immutable.
+    // The dictionary is in fact mutable, although CoreFoundation declares it as immutable.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)
@@ -73,7 +73,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     return Self.current == self
   }
 
-  /// Adds everything in an Info.plist to the main bundle.
+  /// Adds all entries of an Info.plist to the main bundle.
   static func show(file path: String) {
     guard let bytes = FileManager.default.contents(atPath: path), let bundle = CFBundleGetMainBundle(),
       let info = CFBundleGetInfoDictionary(bundle)

@@ -21,9 +21,9 @@ internal import LinuxIO
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what happens to an accessory that fails to authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
-/// The reasons for an empty list, a nil session or an alert are printed on standard error.
+/// If the list is empty, a session is nil or an alert is shown, the reason is printed on standard error.
 enum LocalRealm {
-  /// The time that the first use of the manager waits for accessories that are already plugged in. Accessories that are
+  /// How long the first use of the manager waits for accessories that are already plugged in. Accessories that are
   /// plugged in during this time are in the list from the start and, as on Apple's systems, cause no notification.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
@@ -35,7 +35,7 @@ enum LocalRealm {
 
     init(_ device: Device) { self.device = device }
 
-    /// Whether every accessory that could be connected right away has been published.
+    /// Whether all accessories that could be connected right away have been published.
     var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
@@ -46,8 +46,8 @@ enum LocalRealm {
       try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
-      // A program that calls exit() tears down its libraries while its other threads are running, so the loop's thread
-      // must have stopped using the libraries by then.
+      // When a program calls exit(), its libraries are torn down while other threads are still running. Before that,
+      // the loop's thread must stop using the libraries.
       atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
@@ -153,8 +153,8 @@ enum LocalRealm {
     return settings
   }
 
-  /// The possible paths of Info.plist: next to the program and, for bundles with `Contents/Linux/`, in the folder above
-  /// it.
+  /// The paths where Info.plist may be: next to the program or, in bundles with `Contents/Linux/`, in the folder above
+  /// the program's folder.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()

@@ -44,8 +44,8 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
 
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// Work that the caller waits for. `body` is set to nil before the caller continues: the loop may release this object
-  /// later, and must then not release anything that `body` captured.
+  /// A piece of work that the caller waits for. `body` is set to nil before the caller continues. The loop may release
+  /// this object later, and that must not release anything that `body` captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -57,7 +57,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// The entrance to a loop without a thread. Whichever thread holds the lock acts as the loop; time passes only in
+/// The entrance to a loop without a thread. Whichever thread holds the lock acts as the loop. Time passes only in
 /// ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop
@@ -73,13 +73,13 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
 
   package func async(_ body: @escaping @Sendable () -> Void) { virtual.execute(body) }
 
-  /// The next deadline; nil if nothing is scheduled.
+  /// The next deadline, or nil if nothing is scheduled.
   package var nextDeadline: Instant? { lock.withLock { virtual.nextDeadline } }
 
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work that is due up to an instant. Never advances the loop's time beyond `instant`. Traps if work keeps
-  /// scheduling more work for the same instant, which would be a bug in this package.
+  /// Runs all work that is due at or before `instant`. Never advances the loop's time beyond `instant`. Traps if work
+  /// endlessly schedules more work for the same instant, which would be a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

@@ -4,26 +4,26 @@ internal import LinuxIO
 
 /// Runs work on the main thread, in order: notifications, delegate calls and picker completions.
 ///
-/// The work runs on `OperationQueue.main`, not in blocks of `DispatchQueue.main`: posting a notification blocks until
-/// observers on the main queue have received it, which would deadlock in such a block.
+/// The work runs on `OperationQueue.main`, not in blocks on `DispatchQueue.main`. Posting a notification blocks until
+/// the observers on the main queue have received it, so posting from such a block would deadlock.
 package final class MainDelivery: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [() -> Void] = []
   private var isBusy = false
   private var nudges = 0
 
-  /// Queues work; can be called from any thread.
+  /// Queues work. This function can be called from any thread.
   package func add(_ work: @escaping () -> Void) {
     lock.withLock { waiting.append(work) }
     OperationQueue.main.addOperation { self.runNext() }
   }
 
-  /// Runs `body` on the main queue, unless the main run loop is running and therefore does the same work itself.
-  /// Whether or not `body` runs, `begin` is called first, on the main queue. This function may be called from any
-  /// thread, but not again before `begin` has been called.
+  /// Runs `body` on the main queue, unless the main run loop is running: the run loop then does the same work itself.
+  /// Calls `begin` on the main queue first, even if `body` is not run. This function may be called from any thread, but
+  /// must not be called again until it has called `begin`.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     if RunLoop.main.currentMode != nil {
-      // The running main run loop does the work itself, but it may end before it has done so.
+      // The main run loop is running and will do the work itself, unless it stops running first.
       DispatchQueue.main.asyncAfter(deadline: .now() + Self.patience) { [self] in
         begin()
         if RunLoop.main.currentMode == nil { add(body) }
@@ -38,7 +38,7 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
-  /// The time that the main run loop has for the work before the main queue checks whether the loop is still running.
+  /// How long to give the main run loop to do the work before checking whether it is still running.
   private static let patience = DispatchTimeInterval.milliseconds(20)
 
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {
@@ -54,7 +54,7 @@ package final class MainDelivery: @unchecked Sendable {
 
   package init() { Self.followsMainQueue }
 
-  /// Whether the caller is on the main thread, or on the main queue regardless of that queue's current thread.
+  /// Whether the caller is on the main thread, or on the main queue, whichever thread that queue is running on.
   package static var isOnMainQueue: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }
@@ -63,14 +63,14 @@ package final class MainDelivery: @unchecked Sendable {
 
   package var backlog: Int { lock.withLock { waiting.count + nudges } }
 
-  /// Each work item is a separate operation, so that the main run loop can do other work between items.
+  /// Each work item is run by a separate operation, so that the main run loop can do other work between items.
   private func runNext() {
     let (next, wasBusy) = lock.withLock { () -> ((() -> Void)?, Bool) in
       defer { isBusy = true }
       return (waiting.isEmpty ? nil : waiting.removeFirst(), isBusy)
     }
     next?()
-    // The work item may run the main run loop, which may start the next item before this item ends.
+    // The work item may itself run the main run loop, which may start the next item before this one ends.
     lock.withLock { isBusy = wasBusy }
   }
 }

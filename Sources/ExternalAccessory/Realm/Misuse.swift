@@ -1,8 +1,8 @@
-/// A mistake by the app: something that Apple's documentation forbids, or that fails on Apple's systems.
+/// A mistake in the app: it did something that Apple's documentation forbids or that fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)
-  /// The app called `write` on a stream that had no room.
+  /// The app called `write` on a stream whose buffer was full.
   case writeWithoutSpace(String)
   /// A write accepted only some of its bytes, and the app did not write the rest.
   case shortWrite(String, LostRest)
@@ -11,7 +11,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
   /// The app called `DispatchQueue.main.sync` on the main queue.
   case syncOnMain(CallTrace)
-  /// The app opened a second session for one protocol of one accessory while it was using the first.
+  /// The app opened a second session for the same accessory and protocol while the first was still in use.
   case secondSession(String, first: SessionOpening, second: SessionOpening)
   case stream(String, StreamMisuse)
 
@@ -55,12 +55,12 @@ package enum StreamMisuse: Hashable, Sendable {
   case deadLoop
 }
 
-/// The location and the world in which a session was opened, for messages.
+/// Where in the app's source, and in which world, a session was opened. Used in messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?
 
-  /// The opening as text for a message, for example "at App.swift:12 in connect(_:), in the world of test
+  /// The source location and the world as text, for example "at App.swift:12 in connect(_:), in the world of test
   /// theAppConnects()".
   package var description: String {
     let parts = [place?.description, world.isEmpty ? nil : "in \(world)"].compactMap(\.self)

@@ -89,9 +89,9 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 }
 
 extension OutputStream {
-  /// Writes the bytes of an array. Apple's method takes a pointer; for arrays, the compiler prefers this method, so
-  /// that a message about a short write can name the source line. Omit the last three arguments; their defaults give
-  /// the location of the call.
+  /// Writes the bytes of an array. Apple's method takes a pointer. If an app passes an array, the compiler prefers this
+  /// method, which records the source line for messages about short writes. Omit the last three arguments. Their
+  /// defaults record the location of the call.
   public func write(
     _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -105,7 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. Reads and writes are allowed even after the stream has ended; they then
-  /// return the remaining bytes or the error.
+  /// Whether reads and writes are allowed. They are allowed even after the stream has ended: reads then return the
+  /// remaining bytes, and writes the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

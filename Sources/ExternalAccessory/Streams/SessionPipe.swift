@@ -4,19 +4,21 @@ internal import AccessorySessions
 import Foundation
 internal import IAP2
 
-/// Carries the bytes of one session between the loop that owns the session and the app's threads that use its streams.
+/// Carries the bytes of one session between the loop that owns the session and the app's threads that use the session's
+/// streams.
 ///
 /// Each direction has a bounded buffer. If the app does not read, the pipe stops reading from the session, and the
-/// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as with any stream.
+/// accessory's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as with any
+/// stream.
 ///
-/// Either the app or the accessory ends the session. If the app releases the session, as defined by
-/// ``SessionLifetime``, everything that the app has already written is still sent. If the accessory ends the session,
-/// both streams report the end of the stream after the last byte.
+/// Either the app or the accessory can end the session. If the app ends it (``SessionLifetime`` defines when),
+/// everything that the app has already written is still sent. If the accessory ends the session, both streams report
+/// the end of the stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
-  /// Whether the session holds bytes that did not fit into `incoming`, and whether the loop is about to fetch them.
+  /// Whether the session still holds bytes because `incoming` was full, and whether the loop is about to fetch them.
   private enum Backlog {
     case none
-    /// There are bytes in the session, and the loop has not been asked to fetch them.
+    /// The session holds bytes that the loop has not been asked to fetch.
     case waiting
     /// The loop will soon fetch the bytes.
     case coming
@@ -40,7 +42,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var isOver = false
   private var wasNeglectNoted = false
   private var readCount = 0
-  /// The part of the last short write that the app has not yet written again.
+  /// The bytes that the last short write did not accept and that the app has not written since.
   private var rest = UnwrittenRest()
 
   // Used only on the event loop.
@@ -96,7 +98,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     port.invalidate()
   }
 
-  /// Records the misuse at most once for each session, and only if the accessory has not already ended the session.
+  /// Records that the app released an open stream. This misuse is recorded at most once per session, and only if the
+  /// accessory has not already ended the session.
   private func noteNeglect() {
     let isFirst = lock.withLock { () -> Bool in
       defer { wasNeglectNoted = true }
@@ -105,13 +108,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if isFirst { realm.note(.sessionNotClosed(protocolName)) }
   }
 
-  /// Records the loss of bytes when the app closes the output stream: any bytes of a short write that the app has not
-  /// written again are lost.
+  /// Called when the app closes the output stream. If the app has not written the rest of a short write, records that
+  /// those bytes are lost.
   private func noteLostRest() {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The misuse of not writing the rest of a short write, although the app has since been notified of room.
+  /// A short-write misuse if the app has not written the rest, although it has since been notified that there is room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -124,13 +127,14 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Whether the session is still in use: the app has not closed both streams, and the accessory has not ended it.
+  /// Whether the session is still in use: the app has not closed both streams, and the accessory has not ended the
+  /// session.
   var isInUse: Bool {
     let isClosed = input.status == .closed && output.status == .closed
     return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
-  /// Whether the app has released the session. Bytes that the app wrote before may still be in transit.
+  /// Whether the app has released the session. Bytes that the app wrote earlier may still be in transit.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
@@ -153,15 +157,15 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
-  /// Performs a stream's `read`, and returns its result. A result of 0 means either that the stream has ended or that
-  /// no bytes have arrived yet.
+  /// Implements a stream's `read` and returns its result. Zero means either that the stream has ended or that no bytes
+  /// have arrived yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
       let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
       if fetches { backlog = .coming }
-      // The port changes only while this lock is held, so that bytes that arrive now cannot be missed.
+      // The port's state is changed while this lock is held, so that bytes that arrive at the same time are not missed.
       input.wasUsed(isReady: !incoming.isEmpty)
       return (count, fetches, count == 0 && !isOver && target.count > 0)
     }
@@ -213,7 +217,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// Handles the end of the app's process, after which there are no reads, writes or events.
+  /// Handles the end of the app's process. No reads, writes or events follow.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -226,10 +230,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // The app may read everything that has arrived; the session limits the amount.
+    // Even if `incoming` is full, the app may read everything that has arrived. The session limits the amount.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
-    // Any disconnect notification is queued in the current turn of the loop.
+    // If there is a disconnect notification, it is queued in the current turn of the loop, so wait for the next turn.
     realm.entrance.loop.schedule(after: .zero) { [self] in
       realm.main.add { [self] in finish(end) }
     }
@@ -266,7 +270,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
-  /// Handles end-of-stream from the accessory.
+  /// Handles the end of the session by the accessory.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
     switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
@@ -278,8 +282,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // The pipe is removed in a later turn of the loop, because a disconnect in the current turn still needs the pipes
-    // of the sessions that it ended.
+    // The pipe is removed in a later turn of the loop, because a disconnect that is handled in this turn still needs
+    // the pipes of the sessions it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
@@ -300,13 +304,13 @@ package struct Reading {
   }
 }
 
-/// The mirror is empty for the same reason as ``AccessoryRealm``'s mirror.
+/// The mirror is empty for the same reason as the mirror of ``AccessoryRealm``.
 extension SessionPipe: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SessionEnd {
-  /// Whether the accessory disconnected rather than just ending the session.
+  /// Whether the accessory disconnected, rather than only this session having ended.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true
@@ -315,7 +319,7 @@ extension SessionEnd {
   }
 }
 
-/// A bounded FIFO buffer of bytes. The owner of the buffer protects it with a lock.
+/// A bounded FIFO buffer of bytes. The buffer's owner must protect it with a lock.
 struct ByteBuffer {
   private var bytes = ByteQueue()
   let capacity: Int
@@ -326,14 +330,14 @@ struct ByteBuffer {
   var isEmpty: Bool { bytes.isEmpty }
   var room: Int { max(0, capacity - count) }
 
-  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns their number.
+  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns how many it appended.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
     return taken
   }
 
-  /// Moves as many bytes as fit into `target`. Returns their number.
+  /// Moves as many bytes as `target` can hold. Returns how many it moved.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
     bytes.consume { span in
       let taken = min(span.byteCount, target.count)

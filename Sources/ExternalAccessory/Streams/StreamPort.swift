@@ -17,7 +17,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   private enum Listener {
-    /// As on Apple's systems, the stream receives its own events if the app set no delegate, or set it to nil.
+    /// As on Apple's systems, the stream receives its own events if the app has set no delegate or has set the delegate
+    /// to nil.
     case stream
     case app
     /// The app's delegate has been deallocated.
@@ -34,18 +35,19 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If that becomes the last
-  /// reference, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
-  /// delegate can be released outside the lock.
+  /// The receiver of the events. Reading a weak reference to the delegate briefly retains it. If that is then the last
+  /// reference, releasing it runs the delegate's deinit, which may call this port. The weak reference is therefore read
+  /// only where the delegate can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
-  /// Run loops of other threads in which the stream is scheduled, but to which the source has not been added yet.
+  /// The run loops of other threads in which the app has scheduled the stream but to which the source has not been
+  /// added yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
-  /// Whether a block is queued on the main queue to deliver the events that the main run loop does not. Only one block
-  /// is queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
+  /// Whether a block is queued on the main queue to deliver events in case the main run loop is not running. Only one
+  /// block is queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
   private var isNudging = false
   private var watch = LoopWatch()
 
@@ -57,11 +59,11 @@ final class StreamPort: @unchecked Sendable {
     isAppRunning = realm.isAppRunning
   }
 
-  /// Sets the stream that is passed to delegates. The stream is not retained.
+  /// Sets the stream that is passed to delegates. The port does not retain the stream.
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
-  /// Whether there is an event that the delegate has not received yet.
+  /// Whether an event is waiting for the delegate.
   var hasDueEvent: Bool {
     lock.withLock { state.dueEvent != nil && isHeard && !(schedules.isEmpty && pending.isEmpty) }
   }
@@ -86,7 +88,7 @@ final class StreamPort: @unchecked Sendable {
     return value
   }
 
-  // MARK: State changes, as in ``StreamState``
+  // MARK: State changes, which ``StreamState`` defines
 
   func open() -> Bool { change { $0.open() } }
 
@@ -143,12 +145,12 @@ final class StreamPort: @unchecked Sendable {
     loop.add(timer, forMode: mode)
   }
 
-  /// Adds the source on the run loop's own thread, unless the stream has since been removed from that run loop.
+  /// Called on the run loop's own thread. Adds the source, unless the stream has since been removed from that run loop.
   private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Cancels a pending schedule; returns true if the schedule existed.
+  /// Cancels a pending schedule. Returns true if there was one.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -170,9 +172,9 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Returns true if the caller, on the main queue but not on the main thread, passes its own thread's run loop. Under
-  /// Swift Testing and in an async `main`, the main queue is drained by a thread that never runs its run loop, so the
-  /// main run loop is used instead.
+  /// Returns true if the caller is on the main queue but not on the main thread, and passes the run loop of its own
+  /// thread. Under Swift Testing and in an async `main`, such a thread drains the main queue but never runs its own run
+  /// loop, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -207,8 +209,8 @@ final class StreamPort: @unchecked Sendable {
     lock.withLock { if schedules.isEmpty, isSignalled { unsignal() } }
   }
 
-  /// Creates the source if necessary. The source retains the port as long as a run loop retains the source. Requires
-  /// the lock.
+  /// Returns the source, and creates it if necessary. While a run loop retains the source, the source retains the port.
+  /// Requires the lock.
   private func madeSource() -> CFRunLoopSource? {
     if let source { return source }
     var context = CFRunLoopSourceContext()
@@ -245,8 +247,8 @@ final class StreamPort: @unchecked Sendable {
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether a delegate can receive events. If only the stream itself would receive an event, a misuse is recorded
-  /// once. Requires the lock.
+  /// Whether anything can receive events. The stream itself counts until a misuse has been recorded for it. Requires
+  /// the lock.
   private var isHeard: Bool {
     switch listener {
     case .app: true
@@ -283,7 +285,7 @@ final class StreamPort: @unchecked Sendable {
     signals.withLock { $0 -= 1 }
   }
 
-  /// Delivers all events that are pending on the main thread, because the next notification must come after them.
+  /// Delivers all events that are pending on the main thread, because the next notification must follow those events.
   func deliverAllOnMain() {
     let isOnMain = lock.withLock {
       schedules.contains { schedule in
@@ -298,8 +300,8 @@ final class StreamPort: @unchecked Sendable {
 
   @discardableResult
   private func deliver() -> Bool {
-    // The delegate and the stream are released outside the lock. The local references may be the last references, and a
-    // deinit may take the lock.
+    // The delegate and the stream are released outside the lock, because these local references may be the last ones
+    // and a deinit may take the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }
     let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
@@ -314,20 +316,20 @@ final class StreamPort: @unchecked Sendable {
     return true
   }
 
-  /// The next event; nil while the app is suspended. Requires the lock.
+  /// The next event, or nil if there is none or the app is suspended. Requires the lock.
   private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
 }
 
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Schedules a check of the run loops, once they have had time to run.
+  /// Schedules a check of the run loops for when they have had enough time to start.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// The time since which events have been waiting because none of the stream's run loops is running; nil if no events
-  /// are waiting, or if the misuse has already been reported.
+  /// When events began to wait because none of the stream's run loops was running. This is nil if no events are
+  /// waiting, or if the misuse has already been reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }
@@ -339,13 +341,14 @@ extension StreamPort {
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // The watch ends only after the misuse is recorded, because other threads wait for its end before reading misuses.
+    // The watch ends only after the misuse has been recorded, because other threads wait for the watch to end before
+    // they read the misuses.
     lock.withLock { watch.end() }
   }
 }
 
 extension RunLoop.Mode {
-  /// The mode in the form that CoreFoundation uses. CoreFoundation recognizes the common modes by address, not by name.
+  /// The mode as CoreFoundation expects it. CoreFoundation recognizes the common modes by address, not by name.
   fileprivate var core: CFString? {
     self == .common ? kCFRunLoopCommonModes : CFStringCreateWithCString(nil, rawValue, 0x0800_0100)
   }

@@ -9,7 +9,7 @@ import Foundation
 ///                         └───────────────────────┘
 /// ```
 ///
-/// Two other values do not depend on the phase: whether there is something to read or room to write (``Readiness``),
+/// Two other values are independent of the phase: whether there is something to read or room to write (``Readiness``),
 /// and how the stream ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
@@ -46,13 +46,13 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// The error of failing reads and writes. The error may be set before the delegate is notified, because a write fails
-  /// as soon as the accessory is gone.
+  /// The error with which reads and writes fail. The error may be set before the delegate is notified, because writes
+  /// fail as soon as the accessory is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
 
-  /// The status as `Stream` reports it. The status changes when the stream ends, with or without a delegate.
+  /// The status as `Stream` reports it. The status changes when the stream ends, even if no delegate is set.
   var status: Stream.Status {
     switch phase {
     case .notOpen: .notOpen
@@ -76,7 +76,7 @@ struct StreamState {
     }
   }
 
-  /// Whether no more bytes will arrive, and all bytes of an input stream have been read.
+  /// Whether the stream has ended and, if it is an input stream, all its bytes have been read.
   private var isAtEnd: Bool {
     switch ending {
     case .due(.endEncountered), .told(.endEncountered): direction == .output || readiness == .none
@@ -86,26 +86,27 @@ struct StreamState {
 
   // MARK: Events
 
-  /// Opens the stream for the app. Returns true if the stream had not been opened before.
+  /// Opens the stream for the app. Returns true the first time the stream is opened.
   mutating func open() -> Bool {
     guard phase == .notOpen else { return false }
     phase = .opening
     return true
   }
 
-  /// Closes the stream, because the app closed or released it. Returns true if the stream had not been closed before.
+  /// Closes the stream, because the app closed or released it. Returns true the first time the stream is closed.
   mutating func close() -> Bool {
     guard phase != .closed else { return false }
     phase = .closed
     return true
   }
 
-  /// Records that bytes have arrived, or that there is room for writing again.
+  /// Records that bytes have arrived, or that there is room to write again.
   mutating func becomeReady() {
     if readiness == .none { readiness = .due }
   }
 
-  /// Records that the app has read or written; `isReady` is true if bytes or room remain.
+  /// Records that the app has read or written. `isReady` states whether there are more bytes to read or there is more
+  /// room to write.
   mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
 
   /// Records that no more bytes will arrive.
@@ -133,15 +134,15 @@ struct StreamState {
   }
 }
 
-/// Detects streams whose run loops have never handled an event, and records when the first event began to wait.
+/// Detects a stream whose run loops have never handled an event, and records when its first event began to wait.
 struct LoopWatch {
-  /// The seconds that a thread has to start its run loop after scheduling a stream in it.
+  /// How many seconds a thread has to start its run loop after scheduling a stream in it.
   static let patience = 2.0
 
   private(set) var since: Date?
   private var isOver = false
 
-  /// Records that an event is waiting. Returns true if no event was waiting and none has been handled.
+  /// Records that an event is waiting. Returns true if no event was already waiting and no event has ever been handled.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()

@@ -1,8 +1,8 @@
 /// The bytes of a write that the stream did not accept, and that the app must write again.
 ///
 /// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. The bug is
-/// detected when the app's next write begins with different bytes, or when there is no next write. Only the first bytes
-/// that were not accepted are kept for comparison, so the loss goes unnoticed if the next message begins with the same
+/// detected when the app's next write begins with different bytes, or when there is no next write. Only the first of
+/// the missing bytes are kept for comparison, so the loss goes unnoticed if the next message begins with the same
 /// bytes.
 struct UnwrittenRest {
   private static let most = 64
@@ -13,14 +13,14 @@ struct UnwrittenRest {
 
   var lost: LostRest? { missing > 0 ? write : nil }
 
-  /// Removes and returns the last short write, if the app has not written its remaining bytes yet.
+  /// Removes and returns the last short write, or returns nil if the app has written the rest of it.
   mutating func take() -> LostRest? {
     defer { missing = 0 }
     return lost
   }
 
-  /// Records a write of which the stream accepted `taken` bytes. Returns the earlier short write if the new write does
-  /// not continue it.
+  /// Records a write from which the stream accepted `taken` bytes. Returns the earlier short write if the new write
+  /// does not continue it.
   mutating func wrote(_ bytes: UnsafeRawBufferPointer, taken: Int, at place: CallPlace?) -> LostRest? {
     let expected = beginning.prefix(bytes.count)
     let isRest = bytes.prefix(expected.count).elementsEqual(expected)

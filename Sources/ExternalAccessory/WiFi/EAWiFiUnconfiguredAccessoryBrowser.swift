@@ -22,7 +22,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   private let texts: (name: String, manufacturer: String, model: String, ssid: String, macAddress: String)
   private let bits: EAWiFiUnconfiguredAccessoryProperties
 
-  /// Do not call this initializer: it stops the process. Browsers provide unconfigured accessories.
+  /// Do not call this initializer: it stops the process. Get unconfigured accessories from a browser.
   public override init() {
     fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
   }
@@ -42,7 +42,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   open var manufacturer: String { texts.manufacturer }
   /// The model.
   open var model: String { texts.model }
-  /// The name of the accessory's own network, over which the accessory is configured.
+  /// The name of the network that the accessory itself provides for its configuration.
   open var ssid: String { texts.ssid }
   /// The MAC address.
   open var macAddress: String { texts.macAddress }
@@ -76,10 +76,10 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   private let queue: DispatchQueue?
   private let air: WiFiAir
   private var found: Set<EAWiFiUnconfiguredAccessory> = []
-  /// The filter for accessories; nil while this browser is not searching.
+  /// The filter for accessories, or nil while this browser is not searching.
   private var filter: ((EAWiFiUnconfiguredAccessory) -> Bool)?
 
-  /// Creates a browser that calls its delegate on `queue`, or on the main queue if it is nil.
+  /// Creates a browser that calls its delegate on `queue`, or on the main queue if `queue` is nil.
   public init(delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?, queue: DispatchQueue?) {
     listener = delegate
     self.queue = queue
@@ -100,7 +100,8 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// The accessories in range that match the filter.
   open var unconfiguredAccessories: Set<EAWiFiUnconfiguredAccessory> { lock.withLock { found } }
 
-  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`; nil matches all accessories.
+  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`. If it is nil, all
+  /// accessories match.
   open func startSearchingForUnconfiguredAccessories(matching predicate: NSPredicate?) {
     lock.withLock {
       filter = { accessory in predicate.map { $0.evaluate(with: accessory) } ?? true }
@@ -133,8 +134,8 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Compares the accessories in range with those found before. If this browser is searching, tells the delegate which
-  /// accessories were added or removed.
+  /// Compares the accessories in range with those found before. If this browser is searching, it tells the delegate
+  /// which accessories have come into range or gone out of range.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
     // The predicate is the app's code and may call this browser, so it is evaluated without holding the lock.
     guard let filter = lock.withLock({ filter }) else { return }

@@ -25,7 +25,7 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    // Browsers are released after the lock is, because a browser's deinit may call this object.
+    // Browsers are released only after the lock has been unlocked, because a browser's deinit may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
       let held = browsers.compactMap(\.browser) + [browser]
       browsers = held.map { Weak(browser: $0) }
@@ -66,7 +66,7 @@ package final class WiFiAir: @unchecked Sendable {
     }
     guard currentState != .configuring else {
       // The search configures only one accessory at a time. A second request for the same accessory gets the result of
-      // the first request; a request for another accessory fails.
+      // the first. A request for a different accessory fails.
       if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }
@@ -103,13 +103,13 @@ package final class WiFiAir: @unchecked Sendable {
     if !stoppedFirst { move(to: .stopped) }
   }
 
-  /// Fails a configuration in progress and stops the search, because the world is ending.
+  /// Fails any configuration in progress and stops the search, because the world is ending.
   func end() {
     finish(.failed)
     stop()
   }
 
-  /// Turns Wi-Fi on or off. Turning Wi-Fi off fails a configuration in progress.
+  /// Turns Wi-Fi on or off. If a configuration is in progress, turning Wi-Fi off makes it fail.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
