@@ -1,5 +1,6 @@
-// The session controller of Apple's EADemo, written from scratch based on EADemo's read-me: it opens a session on the
-// main run loop, keeps bytes that could not be written yet, collects received bytes, and posts a notification.
+// The session controller of Apple's EADemo, written from scratch based on EADemo's read-me. It opens a session on the
+// main run loop, keeps bytes that could not be written yet, collects the bytes that it receives, and then posts a
+// notification.
 import ExternalAccessory
 
 extension Notification.Name {

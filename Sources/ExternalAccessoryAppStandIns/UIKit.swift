@@ -1,10 +1,10 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`: the app's state, and notifications when that state changes. No screen is
-/// simulated.
+/// A stand-in for UIKit's `UIApplication`. It has the app's state, and posts notifications when that state changes. No
+/// screen is simulated.
 ///
 /// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
-/// active and nothing is posted.
+/// active and no notifications are posted.
 ///
 /// ```swift
 /// NotificationCenter.default.addObserver(
@@ -31,11 +31,11 @@ public import Foundation
   /// The app is about to leave the foreground, but is still active.
   public nonisolated static let willResignActiveNotification = Notification.Name(
     "UIApplicationWillResignActiveNotification")
-  /// The app is in the background. Unless the app has the background mode, its accessories disconnect next.
+  /// The app is in the background. Unless the app declares the background mode, its accessories disconnect next.
   public nonisolated static let didEnterBackgroundNotification = Notification.Name(
     "UIApplicationDidEnterBackgroundNotification")
-  /// The app is about to return to the foreground. Notifications of connections and disconnections that were held back
-  /// are delivered next.
+  /// The app is about to return to the foreground. Connect and disconnect notifications that were held back are
+  /// delivered next.
   public nonisolated static let willEnterForegroundNotification = Notification.Name(
     "UIApplicationWillEnterForegroundNotification")
   /// The app is in the foreground, and its accessories are connected.
@@ -51,7 +51,8 @@ public import Foundation
     case didBecomeActive
   }
 
-  /// Posts the notification of a state change. A notification with "will" in its name precedes the change.
+  /// Posts the notification of a state change. A notification with "will" in its name is posted before the state
+  /// changes.
   package func take(_ step: Step) {
     switch step {
     case .willResignActive:
@@ -78,5 +79,6 @@ public import Foundation
 /// A stand-in for UIKit's `UIViewController`, without a view.
 ///
 /// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes a view controller. Apple's
-/// systems show the configuration on that view controller; in this package, the world answers and nothing is shown.
+/// systems show the configuration on that view controller. In this package nothing is shown, and the world decides the
+/// result.
 @MainActor open class UIViewController: NSObject {}

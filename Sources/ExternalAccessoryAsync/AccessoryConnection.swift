@@ -1,7 +1,7 @@
 public import ExternalAccessory
 
-/// A session for async code: write with `await`, read with `for try await`. Reads and writes wait for the accessory if
-/// necessary.
+/// A session for async code, written to with `await` and read with `for try await`. Reads and writes wait for the
+/// accessory if necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")
@@ -9,10 +9,11 @@ public import ExternalAccessory
 /// for try await bytes in connection.bytes { handle(bytes) }
 /// ```
 ///
-/// Use one task to read and one to write: with several readers or writers, the order of bytes is undefined. Bytes are
-/// read from the accessory only when the app asks for them, so a busy app slows the accessory down.
+/// Read from only one task and write from only one task. With several readers or writers, the order of bytes is
+/// undefined. Bytes are read from the accessory only when the app asks for them, so a busy app slows the accessory
+/// down.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
-  /// The reason that a connection could not be opened or used.
+  /// The reason why a connection could not be opened or used.
   public enum Failure: Error, Equatable {
     /// `EASession` returned nil.
     case noSession
@@ -27,7 +28,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. Omit the last three arguments; their defaults give the location of the call.
+  /// Opens a session and its streams. Omit the last three arguments. Their defaults record the location of the call.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -47,7 +48,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
 
   deinit { close() }
 
-  /// Ends the session. Bytes that have been written are still sent.
+  /// Ends the session. Bytes that have already been written are still sent.
   public func close() {
     input.close()
     output.close()
@@ -69,8 +70,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// Returns the bytes that have arrived since the last call, or waits until some arrive; returns nil when the
-      /// session has ended.
+      /// Returns the bytes that have arrived since the last call. If there are none, waits until some arrive. Returns
+      /// nil when the session has ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }

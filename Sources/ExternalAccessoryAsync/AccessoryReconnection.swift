@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// A sequence of connections to one accessory: each time the accessory reconnects or its session ends, the next
-/// connection is opened.
+/// A sequence of connections to one accessory. Each time the accessory reconnects or its session ends, the sequence
+/// opens another connection.
 ///
 /// ```swift
 /// for await connection in AccessoryReconnection(for: "com.example.protocol") {
@@ -15,8 +15,8 @@ import ExternalAccessory
 /// ```
 ///
 /// The sequence waits indefinitely for the first accessory that offers the protocol, and remembers its serial number.
-/// From then on, the sequence looks only for that accessory. When the loop's body ends, the session is closed and the
-/// sequence tries to open another session:
+/// From then on, the sequence looks only for that accessory. When the loop's body ends, the sequence closes the session
+/// and tries to open another:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
@@ -39,8 +39,8 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - protocolString: the protocol to open sessions for.
-  ///   - serialNumber: the accessory to look for, as stored from an earlier connection; nil for the first accessory
-  ///     found.
+  ///   - serialNumber: the serial number of the accessory to look for, saved from an earlier connection, or nil to use
+  ///     the first accessory found.
   ///   - interval: the time between two attempts.
   ///   - attempts: the number of consecutive failed attempts after which the sequence ends.
   ///   - clock: the clock that measures `interval`.
@@ -84,9 +84,10 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
       self.watch = watch
     }
 
-    /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
+    /// Closes the previous connection and opens the next. Returns nil after the last attempt, or if the task is
+    /// cancelled.
     public mutating func next() async -> AccessoryConnection? {
-      // Before the first session, the sequence looks for an accessory once, and then waits indefinitely.
+      // Before the first session, the sequence looks for an accessory once and then waits for one indefinitely.
       var isSearching = previous != nil
       var reason: Watch.Reason? = previous == nil ? .arrival : nil
       var failures = 0
@@ -127,7 +128,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// The reasons in order of importance: if there are several, ``next(within:on:)`` returns the most important one.
+  /// The reasons, most important first. If there are several, ``next(within:on:)`` returns the most important.
   enum Reason: Comparable {
     case arrival
     case activation
@@ -165,7 +166,7 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns what has happened since the last call. If nothing has happened, waits for up to `limit`.
+  /// Returns the most important reason since the last call. If there is none, waits for up to `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

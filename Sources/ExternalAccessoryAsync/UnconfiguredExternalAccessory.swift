@@ -1,6 +1,6 @@
 public import ExternalAccessory
 
-/// Searches for unconfigured Wi-Fi accessories during a `for await` loop.
+/// A search for unconfigured Wi-Fi accessories that runs for as long as a `for await` loop does.
 ///
 /// ```swift
 /// for await event in UnconfiguredExternalAccessoryBrowser() {
@@ -12,9 +12,9 @@ public import ExternalAccessory
 /// ```
 ///
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
-/// process. The API uses the names of the CombineExternalAccessory package.
+/// process. The API uses the same names as the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
-  /// A change in the accessories that are in range.
+  /// A change in which accessories are in range.
   public enum Event: Sendable {
     /// These accessories came into range.
     case didFindUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
@@ -52,7 +52,7 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
 public typealias UnconfiguredExternalAccessory = EAWiFiUnconfiguredAccessory
 
 extension EAWiFiUnconfiguredAccessory {
-  /// The reason that a configuration failed.
+  /// The reason why a configuration failed.
   public enum ConfigurationError: Error, Equatable {
     /// The user cancelled the configuration.
     case cancelled
@@ -62,7 +62,7 @@ extension EAWiFiUnconfiguredAccessory {
 
   /// Configures the accessory and waits for the result. Ends all searches in the process.
   ///
-  /// - Parameter viewController: the view controller on which Apple's systems show the configuration; in this package,
+  /// - Parameter viewController: the view controller on which Apple's systems show the configuration. In this package,
   ///   any object will do.
   public func configure(on viewController: AnyObject) async throws(ConfigurationError) {
     var listener: Listener?
@@ -88,7 +88,7 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// The MAC address of the accessory to report on; a browser receives the results of all configurations.
+  /// The MAC address of the accessory whose result is reported. A browser receives the results of all configurations.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 

@@ -5,13 +5,14 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Determines from operating system data whether the app may still act without being called.
+/// Uses operating system data to find out whether the app may still do something without being called.
 ///
-/// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
-/// every unsuccessful wait would last until its timeout. An app whose state cannot be determined counts as waiting.
+/// If a world has nothing scheduled, a wait continues only while the app may still do something in real time. Without
+/// this check, every unsuccessful wait would last until its timeout. If the app's state cannot be determined, the app
+/// counts as waiting.
 enum AppAtRest {
   enum Finding {
-    /// None of the process's threads, tasks or timers will become active before the limit.
+    /// No thread, task or timer in the process will become active before the limit.
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork
@@ -19,8 +20,8 @@ enum AppAtRest {
     case waiting
   }
 
-  /// Examines the process's sockets, all threads except the caller's, and all alarms before `limit`, which is a value
-  /// of `systemUptime`.
+  /// Examines the process's sockets, all threads except the caller's, and all alarms before `limit`. `limit` is a time
+  /// in seconds of `systemUptime`.
   static func look(until limit: TimeInterval) -> Finding {
     if !CallsOfTheApp.areHeard || Alarms.shared.areSet(before: limit) || hasSockets { return .waiting }
     guard let own = FilePath.target(ofLink: "/proc/thread-self")?.split(separator: "/").last.map(String.init),
@@ -39,7 +40,7 @@ enum AppAtRest {
     return found
   }
 
-  /// Whether the process has created sockets, on which another process may answer.
+  /// Whether the process has created sockets. Another process may answer on them.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
   /// The sockets that existed when the program was loaded.
@@ -66,7 +67,7 @@ enum AppAtRest {
     let argument: Int
     var isNumber = false
 
-    /// Returns true if this value of the timeout argument means that there is no timeout: a null pointer or -1.
+    /// Returns true if this value of the timeout argument (a null pointer or -1) means that there is no timeout.
     func isForever(_ value: UInt) -> Bool {
       isNumber ? UInt32(truncatingIfNeeded: value) == .max : value == 0
     }
@@ -96,14 +97,14 @@ enum AppAtRest {
   #endif
 
   /// An idle Dispatch worker thread exits after five seconds, so it waits with a timeout. Such a thread is recognized
-  /// by its semaphore, which lies in the library's own memory, unlike an app's semaphores.
+  /// by the semaphore that it waits for, which is in the library's own memory, unlike the semaphores of an app.
   private static func isIdleWorker(_ address: UInt) -> Bool {
     dispatch != 0 && base(of: address) == dispatch
   }
 
   private static let dispatch = base(of: UInt(bitPattern: dlsym(nil, "dispatch_main")))
 
-  /// Returns the base address of the library that contains `address`; 0 if there is none.
+  /// Returns the base address of the library that contains `address`, or 0 if no library does.
   private static func base(of address: UInt) -> UInt {
     typealias Find = @convention(c) (UInt, UnsafeMutableRawPointer) -> Int32
     // glibc declares this function only if _GNU_SOURCE is defined.
@@ -114,7 +115,7 @@ enum AppAtRest {
 }
 
 /// The times, in seconds of `systemUptime`, at which the system will call the app because of `asyncAfter`,
-/// `Task.sleep`, dispatch timers, or timers on run loops that the world does not control.
+/// `Task.sleep`, Dispatch timers, or timers on run loops that the world does not control.
 final class Alarms: Sendable {
   static let shared = Alarms()
 
@@ -137,7 +138,7 @@ final class Alarms: Sendable {
     }
   }
 
-  /// Adds an alarm for a call of `asyncAfter`; most `Task.sleep` calls lead to such a call.
+  /// Adds an alarm for a call to `asyncAfter`. Most calls to `Task.sleep` result in such a call.
   func add(_ time: UInt64) {
     let now = ProcessInfo.processInfo.systemUptime
     let alarm = now + Self.remaining(time)
@@ -147,14 +148,14 @@ final class Alarms: Sendable {
     }
   }
 
-  /// Adds or replaces the alarm of a dispatch timer.
+  /// Adds or replaces the alarm for a Dispatch timer.
   func set(_ source: UnsafeRawPointer, _ time: UInt64, interval: UInt64) {
     let alarm = Alarm(
       time: ProcessInfo.processInfo.systemUptime + Self.remaining(time), repeats: interval < UInt64(Int64.max))
     pending.withLock { $0.sources[source] = alarm }
   }
 
-  /// Adds or replaces the alarm of a `Timer` on a thread's run loop.
+  /// Adds or replaces the alarm for a `Timer` on a thread's run loop.
   func set(core timer: UnsafeRawPointer, _ date: CFAbsoluteTime) {
     let interval = CFRunLoopTimerGetInterval(Unmanaged<CFRunLoopTimer>.fromOpaque(timer).takeUnretainedValue())
     let alarm = Alarm(
@@ -164,7 +165,7 @@ final class Alarms: Sendable {
 
   func cancel(_ source: UnsafeRawPointer) { _ = pending.withLock { $0.sources.removeValue(forKey: source) } }
 
-  /// Returns the seconds until a Dispatch time, whose two highest bits select the clock.
+  /// Returns the number of seconds until a Dispatch time. The time's two highest bits select the clock.
   private static func remaining(_ time: UInt64) -> TimeInterval {
     if time == .max { return .infinity }
     switch time >> 62 {

@@ -13,11 +13,11 @@ private let atLoad: @convention(c) () -> Void = {
 
 /// The app's calls to Dispatch and CoreFoundation that this module intercepts; see CAppCalls.
 enum CallsOfTheApp {
-  /// Whether this module intercepts the calls. Interception is impossible in a program that is linked statically to the
-  /// libraries (`-static-stdlib`).
+  /// Whether this module intercepts the calls. Calls cannot be intercepted in a program that is linked statically to
+  /// the libraries (`-static-stdlib`).
   static let areHeard = cappcalls_begin(
-    // `dispatch_sync` from the main queue to itself deadlocks, here as on Apple's systems. The process then traps
-    // without a message, so a message is printed first.
+    // A `dispatch_sync` from the main queue to itself deadlocks, as it does on Apple's systems. The process then traps
+    // without a message, so a message is printed before the call.
     {
       if UInt(bitPattern: $0) == mainQueue, MainDelivery.isOnMainQueue { EAAccessoryManager.shared().noteSyncOnMain() }
     },
@@ -40,7 +40,7 @@ enum CallsOfTheApp {
 
   private static let mainQueue = UInt(bitPattern: dlsym(nil, "_dispatch_main_q"))
 
-  /// Sets a timer's next fire date in CoreFoundation, without interception.
+  /// Sets a timer's next fire date in CoreFoundation. This call is not intercepted.
   static func setSystemDate(_ timer: UnsafeRawPointer, _ date: CFAbsoluteTime) { cappcalls_set_date(timer, date) }
 
   /// Returns the date at which CoreFoundation will fire a timer.

@@ -5,11 +5,11 @@ import Foundation
 
 /// The app's timers on the main run loop, which fire in the world's time.
 ///
-/// A `Timer` reaches its run loop through a few CoreFoundation functions, which ``CallsOfTheApp`` intercepts. A timer
-/// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
-/// moved far into the future, and one of the world's timers fires it on the main thread instead. Adopted timers also
-/// work under Swift Testing, where the main run loop does not run and its timers would otherwise never fire. When the
-/// world ends, the remaining timers fire in real time again.
+/// Foundation adds a `Timer` to its run loop by calling a few CoreFoundation functions, which ``CallsOfTheApp``
+/// intercepts. A timer is adopted if it is added to the main run loop while a world in virtual time exists: its date in
+/// the run loop is moved far into the future, and one of the world's timers fires it on the main thread instead.
+/// Adopted timers also work under Swift Testing, where the main run loop does not run and its timers would otherwise
+/// never fire. When the world ends, the remaining timers fire in real time again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {
     let timer: Timer
@@ -25,7 +25,7 @@ final class MainLoopTimers: @unchecked Sendable {
 
   private let entrance: VirtualEntrance
   private let main: MainDelivery
-  /// The adopted timers, by the address of their CFRunLoopTimer. Use this property only on the loop.
+  /// The adopted timers, by the address of their CFRunLoopTimer. Use this property only on the event loop.
   private var adopted: [UnsafeRawPointer: Adopted] = [:]
 
   init(_ entrance: VirtualEntrance, main: MainDelivery) {
@@ -35,7 +35,7 @@ final class MainLoopTimers: @unchecked Sendable {
 
   static var active: MainLoopTimers? { current.withLock { $0.timers } }
 
-  /// Gives the timers back to the run loop, which fires them in real time.
+  /// Returns the timers to the run loop, which fires them in real time.
   func end() {
     Self.current.withLock { if $0.timers === self { $0.timers = nil } }
     let left = entrance.sync {
@@ -48,8 +48,8 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// Called when the app adds a timer to a run loop. Adopts the timer if it was added to the main run loop or, by code
-  /// on the main queue, to the current thread's run loop. Returns true if the timer was adopted.
+  /// Called when the app adds a timer to a run loop. Adopts the timer if it is added to the main run loop, or if code
+  /// on the main queue adds it to the run loop of the current thread. Returns true if the timer was adopted.
   func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) -> Bool {
     guard Self.isMain(loop), let timer = Self.timer(of: core) else { return false }
     let date = CallsOfTheApp.systemDate(core)
@@ -73,13 +73,14 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// Returns the date at which a timer fires; nil if the timer was not adopted.
+  /// Returns the date at which a timer will fire, or nil if the timer was not adopted.
   func date(_ core: UnsafeRawPointer) -> CFAbsoluteTime? {
     entrance.sync { adopted[core].map { CFAbsoluteTimeGetCurrent() + ($0.deadline - entrance.now).inSeconds } }
   }
 
   func forget(_ core: UnsafeRawPointer) {
-    // The timer is released outside the lock, because it may hold the last reference to what the app's block captured.
+    // The timer is released outside the lock, because it may hold the last reference to an object that the app's block
+    // captured.
     let last = entrance.sync { () -> Timer? in
       let one = adopted.removeValue(forKey: core)
       one?.own.cancel()
@@ -88,7 +89,7 @@ final class MainLoopTimers: @unchecked Sendable {
     withExtendedLifetime(last) {}
   }
 
-  /// Call this function only on the loop.
+  /// Call this function only on the event loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
     // The deadline is rounded to whole milliseconds, because some real time has passed since the app called `Date()`.
@@ -97,7 +98,7 @@ final class MainLoopTimers: @unchecked Sendable {
     adopted[core]?.own.arm(at: deadline)
   }
 
-  /// Call this function only on the loop.
+  /// Call this function only on the event loop.
   private func fire(_ core: UnsafeRawPointer) {
     guard let one = adopted[core] else { return }
     if one.timer.timeInterval > 0 {
@@ -115,7 +116,7 @@ final class MainLoopTimers: @unchecked Sendable {
     return isSame(CFRunLoopGetMain()) || MainDelivery.isOnMainQueue && isSame(CFRunLoopGetCurrent())
   }
 
-  /// Returns the Foundation timer in a CoreFoundation timer's context.
+  /// Returns the Foundation timer that a CoreFoundation timer's context holds.
   private static func timer(of core: UnsafeRawPointer) -> Timer? {
     var context = CFRunLoopTimerContext()
     CFRunLoopTimerGetContext(Unmanaged<CFRunLoopTimer>.fromOpaque(core).takeUnretainedValue(), &context)

@@ -3,7 +3,7 @@ import ExternalAccessory
 import Foundation
 
 /// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app. The SDK has its own
-/// observers and can open sessions, and its registrations are counted together with the app's.
+/// observers and can open sessions. Its registrations and the app's share one counter.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")
@@ -12,11 +12,11 @@ import Foundation
 /// #expect(app.connects == 0)
 /// ```
 ///
-/// The listener receives no notifications after ``stop()``, or once it has been released.
+/// The listener receives no notifications after ``stop()`` is called or after the listener has been released.
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
-    /// Whether the notification is about a connection, not a disconnection.
+    /// Whether the accessory connected. False means that it disconnected.
     public let isConnect: Bool
     /// The accessory's name.
     public let name: String
@@ -30,8 +30,8 @@ public final class SecondListener: @unchecked Sendable {
   private var list: [Notice] = []
   private var opened: [EASession] = []
 
-  /// Creates a listener that is not registered yet. If a protocol is given, the listener opens a session for it
-  /// whenever an accessory that offers this protocol connects.
+  /// Creates a listener that is not registered yet. If a protocol is given, the listener opens a session whenever an
+  /// accessory that offers this protocol connects.
   public init(opening wanted: String? = nil) {
     self.wanted = wanted
     for (name, isConnect) in [(Notification.Name.EAAccessoryDidConnect, true), (.EAAccessoryDidDisconnect, false)] {

@@ -5,15 +5,15 @@ import Testing
 /// 6.3 can confuse a closure inside a macro with another closure in the same function; see docs/dev/closure-symbols.md.
 extension SimulatedWorld {
   /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does. If the condition does not become
-  /// true, the test fails at the line of the call. The failure shows the timeline.
+  /// true, the test fails at the line of the call. The failure message shows the timeline.
   ///
   /// ```swift
   /// await world.expect { app.isConnected }
   /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
   /// ```
   ///
-  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments; their
-  /// defaults give the location of the call.
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments. Their
+  /// defaults record the location of the call.
   ///
   /// - Returns: true if the condition became true.
   @discardableResult
@@ -27,7 +27,7 @@ extension SimulatedWorld {
     return false
   }
 
-  /// Lets time pass until a condition holds, in tests that are not async; see the async form.
+  /// Lets time pass until a condition holds. This is the form for tests that are not async.
   @available(*, noasync, message: "await it")
   @discardableResult
   public func expect(

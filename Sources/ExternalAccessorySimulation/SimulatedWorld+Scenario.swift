@@ -15,18 +15,18 @@ extension SimulatedWorld {
   /// An action that ``playScenario(asking:)`` asks the app to perform.
   public typealias Wish = AppAction
 
-  /// The duration of the scenario of ``Settings/init(scenario:)``.
+  /// The duration of the scenario that was passed to ``Settings/init(scenario:)``.
   public var scenarioLength: Duration { settings.scenario?.length ?? .zero }
 
-  /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and everything that
-  /// affects the app from outside.
+  /// Starts the scenario that was passed to ``Settings/init(scenario:)``: its accessories, its cables, its device, and
+  /// everything that affects the app from outside.
   ///
-  /// A step that kills, crashes or launches the app takes effect in the world first (``killApp(sessions:)``,
-  /// ``launchApp()``). The world plays all other SDKs and apps.
+  /// Before `app` is called for a step that kills, crashes or launches the app, the world performs that step
+  /// (``killApp(sessions:)``, ``launchApp()``). The world plays all other SDKs and apps.
   ///
   /// - Parameter app: called on the main thread for each action that only the app can perform: launching, quitting,
-  ///   opening or closing a session at the user's request, and reading the list of accessories. At `.ends`, release the
-  ///   app's objects; at `.launches`, create new ones.
+  ///   opening or closing a session at the user's request, and reading the list of accessories. For `.ends`, release
+  ///   the app's objects. For `.launches`, create new ones.
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
@@ -51,8 +51,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// Plays the scenario. `app` is called on the loop for each of the app's actions, and `sdk` for each action of
-  /// another SDK in the app; if `sdk` is nil, the world plays that SDK.
+  /// Plays the scenario. Calls `app` on the loop for each of the app's actions, and `sdk` for each action of another
+  /// SDK in the app. If `sdk` is nil, the world plays that SDK.
   func play(
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {

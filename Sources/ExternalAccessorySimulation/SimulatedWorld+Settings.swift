@@ -17,54 +17,57 @@ extension SimulatedWorld {
       case real
     }
 
-    /// The order of the end-of-stream events and the notification at a disconnect.
+    /// Whether streams end before or after the notification when an accessory disconnects.
     public typealias EndOrder = FrameworkSettings.EndOrder
-    /// The event that streams receive at a disconnect.
+    /// The event that streams receive when an accessory disconnects.
     public typealias LossEvent = FrameworkSettings.LossEvent
     /// The result of a write when there is no space.
     public typealias FullWrite = FrameworkSettings.FullWrite
-    /// The order of the connect notification and the completion call after a choice in the Bluetooth picker.
+    /// Whether the connect notification is posted before or after the completion is called, when the user chooses an
+    /// accessory in the Bluetooth picker.
     public typealias PickerOrder = FrameworkSettings.PickerOrder
-    /// The order of the result and the state change at the end of a Wi-Fi configuration.
+    /// Whether the delegate receives the result or the state change first when a Wi-Fi configuration ends.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
     /// The format version of `EAAccessory.description`.
     public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout
 
     /// How time passes.
     public var clock = Clock.virtual
-    /// The random seed: the same seed gives the same run.
+    /// The random seed. The same seed gives the same run.
     public var seed: UInt64 = 1
     /// Whether the app's timers on the main run loop fire in virtual time. If false, these timers fire in real time
-    /// while the main run loop runs; under Swift Testing, it never does.
+    /// while the main run loop is running. Under Swift Testing, the main run loop never runs.
     public var firesTimers = true
-    /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
+    /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed. The size is then an odd number no greater
+    /// than 4,095.
     public var variesSendBuffer = false
-    /// The real time for which a wait in virtual time continues while nothing happens in the world but the app's
-    /// threads or tasks may still be working. A wait never exceeds its own limit.
+    /// How long, in real time, a wait in virtual time continues if nothing happens in the world but the app's threads
+    /// or tasks may still be working. No wait exceeds its own limit.
     public var patience = Duration.seconds(5)
-    /// The protocols that the app's Info.plist declares. Nil means no Info.plist; the app then sees all accessories.
+    /// The protocols that the app's Info.plist declares. If this is nil, there is no Info.plist and the app sees all
+    /// accessories.
     public var declaredProtocols: [String]?
     /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []
-    /// How the system treats the app in cases where sources disagree or systems differ.
+    /// How the system treats the app in cases where published sources disagree or system versions differ.
     public var rules = AppRules()
     /// How Apple's framework reports events where its documentation says nothing or OS versions differ. Each of these
     /// settings can also be accessed directly: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
-    /// Whether the device shows accessories, without protocols, before they are authenticated.
+    /// Whether the device already shows accessories, without their protocols, before they are authenticated.
     public var publishesEarly = false
     /// Whether the device asks accessories for authentication or identification first.
     public var order = HostOrder.authentication
-    /// A flicker caused by the device, for accessories that do not flicker themselves.
+    /// A flicker that the device causes for accessories that do not flicker themselves.
     public var deviceFlicker: Flicker?
     /// Whether to keep ``SimulatedWorld/transcript``.
     public var keepsTranscript = false
     /// The delay of each cable.
     public var latency = Duration.zero
-    /// The rate of each cable in each direction, in bytes per second; nil means unlimited.
+    /// The rate of each cable in each direction, in bytes per second, or nil if it is unlimited.
     public var bytesPerSecond: Int?
 
-    /// The scenario from which these settings were created, if any; see ``SimulatedWorld/playScenario(asking:)``.
+    /// The scenario from which these settings were created, if any. See ``SimulatedWorld/playScenario(asking:)``.
     public private(set) var scenario: Scenario?
 
     /// Creates the default settings.
@@ -76,10 +79,11 @@ extension SimulatedWorld {
       set { framework[keyPath: setting] = newValue }
     }
 
-    /// Creates the settings of a scenario: its device, its cables and their faults, and the rules for its app.
+    /// Creates the settings that a scenario specifies: its device, its cables and their faults, and the rules for its
+    /// app.
     ///
     /// - Parameter reference: a name from `easim scenario list`, or the path of a scenario file.
-    /// - Throws: `SourceProblems` with the errors in the scenario and their positions.
+    /// - Throws: `SourceProblems`, which lists the errors in the scenario and their positions.
     public init(scenario reference: String) throws {
       let scenario = try ScenarioLibrary().scenario(reference)
       self.scenario = scenario

@@ -2,20 +2,21 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Time in the world. Each method has an async and a synchronous form. On the main thread, the synchronous form runs
-/// the main run loop; on other threads, it waits for the main queue.
+/// Methods that let the world's time pass. Each method has an async and a synchronous form. On the main thread, the
+/// synchronous form runs the main run loop; on other threads, it waits for the main queue.
 extension SimulatedWorld {
-  /// The seconds of real time to wait for the app's run loops to deliver events.
+  /// How long to wait for the app's run loops to deliver events, in seconds of real time.
   private static let deliveryTimeout = 0.25
-  /// The seconds of real time to wait for the app's tasks and threads to read bytes.
+  /// How long to wait for the app's tasks and threads to read bytes, in seconds of real time.
   private static let readingTimeout = 1.0
-  /// The total seconds of real time that one call waits for the app to read bytes.
+  /// How long one call waits in total for the app to read bytes, in seconds of real time.
   private static let readingLimit = 30.0
-  /// The interval in seconds between checks of whether the app is at rest, and how many consecutive checks must agree.
+  /// The interval between checks of whether the app is at rest, in seconds, and the number of consecutive checks that
+  /// must agree.
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
-  /// Runs the work of accessories, device and app until no work is left. No virtual time passes.
+  /// Runs the work of the accessories, the device and the app until there is none left. No virtual time passes.
   public func settle() async {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
@@ -42,8 +43,8 @@ extension SimulatedWorld {
   }
 
   /// Lets time pass until a condition holds. Returns false if the condition does not hold within `limit` in the world's
-  /// time. Also returns false if nothing is scheduled in the world and the app is at rest: none of its threads, tasks
-  /// or timers can become active. If it is not certain that the app is at rest, returns false after
+  /// time. Also returns false if nothing is scheduled in the world and the app is at rest, which means that none of the
+  /// app's threads, tasks or timers can become active. If the app may not be at rest, returns false after
   /// ``Settings/patience`` or `limit` in real time, whichever is shorter.
   @discardableResult
   public func run(
@@ -57,7 +58,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep, because the app's threads and real-time worlds proceed by themselves.
+        // Sleep while the app's threads, or a world in real time, proceed by themselves.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -69,14 +70,14 @@ extension SimulatedWorld {
 
   private struct Wait {
     let end: Instant
-    /// The seconds of real time for which the wait continues while nothing happens.
+    /// How long the wait continues while nothing happens, in seconds of real time.
     let patience: TimeInterval
     var idleSince = Date()
-    /// The time when the wait first found nothing scheduled within the limit.
+    /// When the wait first found that nothing was scheduled within the limit.
     var overSince: Date?
-    /// The time when the world last became idle; the app may still be acting in real time.
+    /// When the world last became idle. The app may still be working in real time.
     var standsSince: Date?
-    /// The time of the last check, and the number of consecutive checks that found the app at rest.
+    /// The time of the last check and the number of checks that have found the app at rest since it was last waiting.
     var looked = Date.distantPast
     var rests = 0
   }
@@ -93,13 +94,13 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Counts the time that the world stood still before the condition became true.
+  /// Adds up the time during which the world stood still before the condition became true.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
   }
 
-  /// Moves virtual time to the next deadline, if that deadline is within the limit.
+  /// Advances virtual time to the next deadline if that deadline is within the limit.
   private func goOn(_ wait: inout Wait) -> WaitStep {
     wait.standsSince = wait.standsSince ?? Date()
     guard let virtual, let next = virtual.nextDeadline else { return isOver(&wait) ? .over : .idle }
@@ -115,7 +116,7 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// Returns true if nothing more can happen, or nothing has happened for too long.
+  /// Returns true if nothing more can happen or if nothing has happened for too long.
   private func isOver(_ wait: inout Wait) -> Bool {
     let now = Date()
     let left = wait.patience - now.timeIntervalSince(wait.idleSince)
@@ -131,10 +132,10 @@ extension SimulatedWorld {
   }
 
   /// Tracks whether the app's tasks and threads are still reading. The operating system schedules these tasks and
-  /// threads, so virtual time stops while they read; otherwise a slow thread would look to the accessory like an app
-  /// that stopped reading.
+  /// threads, so virtual time stops while they read. Otherwise, to the accessory, a slow thread would look like an app
+  /// that had stopped reading.
   private struct Readers {
-    /// The number of reads when a wait timed out; the call waits again only after another read.
+    /// The number of reads at the time when a wait timed out. The call waits again only after another read.
     var ignored: Int?
     let begin = Date()
   }
@@ -174,7 +175,7 @@ extension SimulatedWorld {
     } while !realm.main.isEmpty
   }
 
-  /// Waits for tasks that were sleeping on the world's clock to continue.
+  /// Waits until the tasks that were sleeping on the world's clock have continued.
   private func letSleepersGoOn() async {
     let begin = Date()
     while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {
@@ -193,7 +194,7 @@ extension SimulatedWorld {
 
   // MARK: Synchronous
 
-  /// Runs the work of accessories, device and app until no work is left. No virtual time passes.
+  /// Runs the work of the accessories, the device and the app until there is none left. No virtual time passes.
   @available(*, noasync, message: "await it")
   public func settle() {
     repeat {
@@ -232,7 +233,7 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Lets time pass until a condition holds, without an async context; see the async form.
+  /// Lets time pass until a condition holds. This is the form for code that is not async.
   @available(*, noasync, message: "await it")
   @discardableResult
   public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
@@ -244,7 +245,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep, because the app's threads and real-time worlds proceed by themselves.
+        // Sleep while the app's threads, or a world in real time, proceed by themselves.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }
@@ -268,7 +269,7 @@ extension SimulatedWorld {
     return false
   }
 
-  /// On the main thread, runs the main run loop. On any other thread, waits for the main queue and runs the current
+  /// If called on the main thread, runs the main run loop. Otherwise, waits for the main queue and runs the current
   /// thread's run loop.
   private func runHere() {
     if Thread.isMainThread {

@@ -5,14 +5,14 @@ public import ExternalAccessory
 import ExternalAccessoryAppStandIns
 import Foundation
 
-/// The state of the app: foreground, background, suspended.
+/// The state of the app: foreground, background, or suspended.
 extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
   /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the `UIApplication` notifications. When the
-  /// app leaves the foreground, these notifications are posted before its accessories disconnect. When the app returns,
-  /// its accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running,
-  /// nothing happens.
+  /// app leaves the foreground, its accessories disconnect after these notifications. When the app returns, its
+  /// accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running, nothing
+  /// happens.
   public func move(to state: AppState) {
     perform { [realm] _ in
       guard let app = realm.app else { return }
@@ -27,7 +27,7 @@ extension SimulatedWorld {
     }
   }
 
-  /// The state of the app; nil while it is not running.
+  /// The state of the app, or nil while it is not running.
   public var appState: AppState? { perform { [realm] _ in realm.app?.state } }
 
   private func tellApp(_ step: UIApplication.Step) {
@@ -41,7 +41,7 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld {
-  /// The user's action in the Bluetooth picker.
+  /// What the user does in the Bluetooth picker.
   public enum PickerAnswer: Sendable {
     case choose(String)
     case cancel
@@ -81,7 +81,7 @@ extension SimulatedWorld {
   }
 }
 
-/// Wi-Fi accessories that have not been configured yet.
+/// Adds, removes and configures Wi-Fi accessories that have not been configured yet.
 extension SimulatedWorld {
   /// Adds an accessory that has not been configured for a wireless network yet.
   @discardableResult
@@ -98,17 +98,17 @@ extension SimulatedWorld {
   /// Removes an unconfigured accessory.
   public func removeUnconfigured(_ accessory: EAWiFiUnconfiguredAccessory) { realm.air.disappear(accessory) }
 
-  /// The accessory that the app is configuring; nil if there is none.
+  /// The accessory that the app is configuring, or nil if it is configuring none.
   public var underConfiguration: EAWiFiUnconfiguredAccessory? { realm.air.underConfiguration }
 
   /// Ends the configuration with the given result.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
-  /// Turns Wi-Fi on or off; it is on at the start.
+  /// Turns Wi-Fi on or off. Wi-Fi is on at the start.
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 
-/// The app's process, which can be killed, crash and be launched again.
+/// The app's process, which can be killed, can crash and can be launched again.
 ///
 /// ```swift
 /// var app: App? = App()
@@ -120,8 +120,8 @@ extension SimulatedWorld {
 /// ```
 ///
 /// A test has only one process, so the objects of the killed app exist until the test releases them. These objects no
-/// longer receive notifications, stream events or completions, and their streams are closed. Remove their observers
-/// from `NotificationCenter`: otherwise the old observers receive the new app's notifications, which cannot happen with
+/// longer receive notifications, stream events or completions, and their streams are closed. Remove the killed app's
+/// observers from `NotificationCenter`. Otherwise they receive the new app's notifications, which cannot happen with
 /// real processes.
 extension SimulatedWorld {
   /// What happens to an app's sessions when its process ends.
@@ -129,25 +129,25 @@ extension SimulatedWorld {
     /// The device closes the sessions, and the accessory is notified.
     case closed
     /// The device keeps the sessions open, as some real systems do, so the accessory cannot tell that the app has
-    /// ended. The next app to be launched sees these sessions as another app's, so `AppRules.otherApps` applies.
+    /// ended. To the app that is launched next, these sessions belong to another app, so `AppRules.otherApps` applies.
     case left
   }
 
-  /// Ends the app as the system or the user would: without a warning, and with its sessions open. Bytes that the app
-  /// has already written are still sent.
+  /// Ends the app as the system or the user would, without a warning and with its sessions open. Bytes that the app has
+  /// already written are still sent.
   public func killApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: false) }
     endProcess("was killed", sessions)
   }
 
-  /// Ends the app as a crash would. Bytes that the app wrote but the device has not yet sent are lost.
+  /// Ends the app as a crash would. Bytes that the app has written are lost if the device has not sent them yet.
   public func crashApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: true) }
     endProcess("crashed", sessions)
   }
 
   /// Launches the app again, in the foreground. The launched app is not registered for notifications. Accessories that
-  /// are already connected are in the app's list, and no notifications are posted for them. Does nothing if the app is
+  /// are already connected are in the app's list. No notifications are posted for them. Does nothing if the app is
   /// running.
   public func launchApp() {
     perform { [realm, settings] inner in

@@ -9,7 +9,7 @@ import LinuxIO
 import Testing
 
 /// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls
-/// the world; the app under test uses only Apple's API.
+/// the world, while the app under test uses only Apple's API.
 ///
 /// ```swift
 /// try await withSimulatedWorld { world in
@@ -20,39 +20,39 @@ import Testing
 /// }
 /// ```
 ///
-/// Time is virtual unless ``Settings/clock`` is `.real`: the accessories and the device act only in `settle()`,
+/// Unless ``Settings/clock`` is `.real`, time is virtual: the accessories and the device act only in `settle()`,
 /// `advance(by:)` and ``run(limit:isolation:until:)``. When one of these methods returns, the app has received all
-/// events, on the main thread and on its own run loops. The app's timers on the main run loop fire in the world's time,
-/// and so do sleeps on ``clock``, for apps that accept a clock. If the app waits for anything else, it waits in real
-/// time.
+/// events, on the main thread and on its own run loops. The app's timers on the main run loop fire in the world's time.
+/// If the app accepts a clock, its sleeps on ``clock`` also end in the world's time. All other waits in the app use
+/// real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
-  /// The entry point to the loop in virtual time; nil in real time.
+  /// The entrance to the loop, or nil if the world is in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
-  /// The inner world, which may be used only on its loop.
+  /// The inner world. Use this property only on the event loop.
   private let inner: World
-  /// The trace that is written if the test fails. Use this property only on the loop.
+  /// The trace that is written if the test fails. Use this property only on the event loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
-  /// Other apps on the device. Use this list only on the world's loop.
+  /// Other apps on the device. Use this list only on the event loop.
   var others: [AppView] = []
   /// The declarations in `Bundle.main` before the world changed them.
   private var bundleBefore: BundleDeclarations?
-  /// The scenario that is being played. Use this property only on the loop.
+  /// The scenario that is being played. Use this property only on the event loop.
   var timeline: ScenarioTimeline?
-  /// The scenario's other app. Use this property only on the loop.
+  /// The scenario's other app. Use this property only on the event loop.
   var otherApp: ScenarioApp?
-  /// The app's timers on the main run loop; nil if they fire in real time.
+  /// The app's timers on the main run loop, or nil if they fire in real time.
   private let timers: MainLoopTimers?
   /// The app's tasks that sleep on the world's clock.
   let sleepers: Sleepers
-  /// The seconds of real time that calls have waited for the app while the world stood still.
+  /// How long calls have waited for the app while the world stood still, in seconds of real time.
   let stoodStill = Locked(0.0)
   /// Whether `withSimulatedWorld` adds the timeline to every issue of the test.
   var addsReportToIssues = false
-  /// Fails the world's test at a given location; nil if the test library is Swift Testing.
+  /// Fails the world's test at the given location. This is nil if the test library is Swift Testing.
   package var failing: ((String, SourceLocation) -> Void)?
   private let lock = Lock()
 
@@ -93,7 +93,8 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   private static let count = Locked(0)
 
-  /// Returns the next world's name for messages: its test and its number in this process.
+  /// Returns a name for the next world, for use in messages: the world's number in this process and the name of its
+  /// test.
   private static func nextName() -> String {
     let number = count.withLock { count -> Int in
       count += 1
@@ -129,7 +130,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     if let virtual {
       virtual.run(until: virtual.now + .seconds(1))
     } else {
-      // The accessories and the device stop in later turns of the loop.
+      // The accessories and the device need further turns of the loop to stop.
       let limit = Date(timeIntervalSinceNow: 1)
       while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
     }
@@ -147,7 +148,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The number of tasks sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence that states how long the world stood still while the app acted in real time; nil if it never did.
+  /// A sentence that states for how long the world stood still while the app was working in real time, or nil if it
+  /// never did.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
@@ -156,10 +158,10 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "shorten the wait"
   }
 
-  /// The numbers of timeline and transcript lines that have been shown with failures.
+  /// How many lines of the timeline and of the transcript have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// Sets the numbers of lines shown, and returns the previous ones.
+  /// Records how many lines of each have now been shown, and returns the previous numbers.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }
@@ -175,9 +177,9 @@ public final class SimulatedWorld: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - profile: the name or the path.
-  ///   - quirks: quirks, in the notation of `easim run --quirk`. With `flicker`, the accessory behaves as Apple's
-  ///     EADemo describes: it connects without protocols, disconnects, and connects again with its protocols.
-  /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
+  ///   - quirks: quirks, written as for `easim run --quirk`. With `flicker`, the accessory behaves as Apple's EADemo
+  ///     describes: it connects without protocols, disconnects, and connects again with its protocols.
+  /// - Throws: `SourceProblems`, which lists the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
     var profile = try ProfileLibrary().profile(profile)
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
@@ -193,7 +195,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// Opens a session in another app on the device; returns true if the session was opened. `Settings.rules.otherApps`
+  /// Opens a session in another app on the device. Returns true if the session was opened. `Settings.rules.otherApps`
   /// determines how the session affects the app under test.
   @discardableResult
   public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
@@ -215,7 +217,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   // MARK: Results
 
-  /// The timeline: everything that happened to accessories, device and app, in order.
+  /// The timeline: everything that happened to the accessories, the device and the app, in order.
   public var events: [TimelineEvent] { perform { $0.events } }
 
   /// The packets on the cables, one per line, if ``Settings/keepsTranscript`` is set.
@@ -227,18 +229,18 @@ public final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// An explanation of each misuse by the app, such as unregistering too many times, or releasing a session while a
-  /// stream is open. A test can require that this list is empty.
+  /// stream is open. A test can check that this list is empty.
   public var misuses: [String] { realm.misuses }
 
   /// One sentence for each session that is still open.
   public var openSessions: [String] { realm.openSessions }
 
-  /// The number of registrations for notifications that have not been undone.
+  /// The number of registrations for notifications that are still in effect.
   public var registrationCount: Int { perform { [realm] _ in realm.app?.registrationCount ?? 0 } }
 }
 
-/// Test libraries print the values of a failed expectation using `Mirror`. A world's contents belong to its loop and
-/// must not be read on another thread.
+/// When an expectation fails, test libraries use `Mirror` to print its values. A world's contents belong to its loop
+/// and must not be read on another thread.
 extension SimulatedWorld: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -4,12 +4,13 @@ import Testing
 
 /// Creates a world, runs `body` in it, and ends it.
 ///
-/// A process has one `EAAccessoryManager`, so only one world can exist at a time; parallel tests wait for each other.
+/// A process has one `EAAccessoryManager`, so only one world can exist at a time. Parallel tests wait for each other.
 ///
-/// Under Swift Testing each failed expectation in `body` shows the timeline's new entries since the previous failure;
-/// see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A failed test also
-/// leaves a trace: an HTML page with the world's lanes, packets and events. The page is attached to the test and
-/// written to the folder that `EASIM_TRACES` names, or else to a temporary folder; its path is printed.
+/// Under Swift Testing, each failed expectation in `body` shows the timeline entries since the previous failure. See
+/// ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A failed test also leaves a
+/// trace: an HTML page with the world's lanes, packets and events. The page is written to the folder that
+/// `EASIM_TRACES` names or, if the variable is not set, to a temporary folder. The page's path is printed, and the page
+/// is attached to the test.
 public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value
@@ -35,8 +36,8 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// The error for a call inside the `body` of another call. The inner call would wait for the outer world to end, while
-/// the outer world waits for the inner call.
+/// The error for a call to `withSimulatedWorld` inside the `body` of another such call. The inner call would wait for
+/// the outer world to end, while the outer world waits for the inner call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or make the call after the outer "
@@ -46,7 +47,7 @@ struct NestedWorldError: Error, CustomStringConvertible {
 /// Runs a test's body so that failures are reported here, where the timeline can be added.
 ///
 /// The task that creates this object also runs the body, on the body's actor. The class is `@unchecked Sendable`,
-/// because the test library's closure hides from the compiler that one task does both.
+/// because the compiler cannot see through the test library's closure that one task does both.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
@@ -87,7 +88,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
   }
 }
 
-/// Allows one world at a time, in the order of the calls.
+/// Allows only one world to exist at a time. Callers get their worlds in the order in which they asked.
 private actor Turns {
   static let shared = Turns()
   @TaskLocal static var isInWorld = false
@@ -111,10 +112,11 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// The maximum number of lines that a report shows from the end of the timeline, and from the end of the transcript.
+  /// The maximum number of timeline lines in a report, and also of transcript lines. If there are more, the report
+  /// shows the last ones.
   private static let lineLimit = 500
 
-  /// The part of the report not yet shown.
+  /// The part of the report that has not been shown yet.
   package var newReport: String {
     let (events, lines) = (events.map(\.json), transcript)
     let shown = beginShowing(events.count, lines.count)

@@ -19,7 +19,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// The accessory's profile.
   public let profile: Profile
   private unowned let world: SimulatedWorld
-  // Use this property only on the loop.
+  // Use this property only on the event loop.
   private(set) var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?
   private var taken: [WorldSession] = []
@@ -61,11 +61,11 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Plugs the accessory in.
   public func plugIn() { perform(.accessory(.plugIn, of: name)) }
 
-  /// Unplugs the accessory; bytes in transit are still delivered.
+  /// Unplugs the accessory. Bytes in transit are still delivered.
   public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
-  /// Pulls the accessory's cable; bytes in transit are lost. With `unnoticed`, the device shows the accessory as
-  /// connected until a packet that it sends is not acknowledged.
+  /// Pulls the accessory's cable. Bytes in transit are lost. If `unnoticed` is true, the device shows the accessory as
+  /// connected until a packet that the device sends is not acknowledged.
   public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
   /// Whether the accessory is plugged in.
@@ -76,21 +76,21 @@ public final class WorldAccessory: @unchecked Sendable {
 
   // MARK: Sessions
 
-  /// Closes the accessory's sessions; the accessory stays connected.
+  /// Closes the accessory's sessions. The accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Drops the accessory's sessions without closing them; they stay open in the app, but get no more answers.
+  /// Drops the accessory's sessions without closing them. They stay open in the app, but receive no more replies.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Sets the behavior for sessions that are opened from now on.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
-  /// Hands over to the test all sessions that are opened from now on; see ``sessions``.
+  /// Hands all sessions that are opened from now on over to the test. See ``sessions``.
   public func takeSessions() {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }
 
-  /// The accessory's ends of the sessions that were opened since ``takeSessions()``, in order.
+  /// The accessory's end of each session that has been opened since ``takeSessions()`` was called, in order.
   public var sessions: [WorldSession] { perform { _, _ in taken } }
 
   // MARK: Received bytes
@@ -98,8 +98,8 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Searches for bytes in everything that the accessory has received, regardless of the accessory's behavior.
   ///
   /// - Parameters:
-  ///   - times: the number of times that the bytes must have been received; nil means at least once.
-  ///   - protocolName: the protocol whose sessions are searched; nil means all sessions.
+  ///   - times: the number of times that the bytes must have been received, or nil for at least once.
+  ///   - protocolName: the protocol whose sessions are searched, or nil for all sessions.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     precondition(!wanted.isEmpty, "give at least one byte: an empty sequence is always received")
     return perform { [self] _, inner in
@@ -112,8 +112,9 @@ public final class WorldAccessory: @unchecked Sendable {
     received(Array(wanted.utf8), times: times, on: protocolName)
   }
 
-  /// Fails the test at the line of the call if the accessory has not received a text, or not as many times as `times`.
-  /// The failure shows the most similar bytes that the accessory has received, and the first byte that differs.
+  /// Fails the test at the line of the call if the accessory has not received a text. If `times` is given, the
+  /// accessory must have received the text exactly that many times. The failure message shows the most similar bytes
+  /// that the accessory has received, and the first byte that differs.
   ///
   /// ```swift
   /// meter.expectReceived("VERSION?", times: 2)
@@ -143,7 +144,7 @@ private struct TakenSessions: AccessoryBehavior {
   }
 }
 
-/// The mirror is empty for the same reason as ``SimulatedWorld``'s mirror.
+/// The mirror is empty for the same reason as the mirror of ``SimulatedWorld``.
 extension WorldAccessory: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
@@ -160,7 +161,7 @@ extension WorldAccessory: CustomReflectable {
 public final class WorldSession: SessionHandler, @unchecked Sendable {
   private let entrance: any LoopEntrance
   private let session: Session
-  // Use this property only on the loop.
+  // Use this property only on the event loop.
   private var bytes: [UInt8] = []
   private var outgoing: [UInt8] = []
   private var isStalledNow = false
@@ -177,7 +178,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// All bytes that the accessory has read in this session.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app. Bytes that do not fit now are sent as soon as there is room.
+  /// Sends bytes to the app. Bytes for which there is no room yet are sent as soon as there is.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes
@@ -185,10 +186,10 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// The number of bytes that could not be sent yet, because there is no room.
+  /// The number of bytes that have not been sent yet, because there is no room for them.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// Whether the accessory stops reading, so that the app soon has no room to write.
+  /// Whether the accessory has stopped reading. If so, the app soon has no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {
@@ -210,7 +211,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// Sends bytes for which there was no room before.
   public func sessionIsWritable(_ session: Session) { push() }
 
-  /// Reads the last bytes of a session that ended.
+  /// Reads the last bytes of a session that has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) { pull() }
 
   private func pull() {
@@ -230,7 +231,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// The mirror is empty for the same reason as ``SimulatedWorld``'s mirror.
+/// The mirror is empty for the same reason as the mirror of ``SimulatedWorld``.
 extension WorldSession: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -22,11 +22,11 @@ public struct WorldClock: Clock {
     /// The time since the world began.
     public let sinceBeginning: Duration
 
-    /// Returns the instant that is `duration` later.
+    /// Returns the instant that is `duration` after this one.
     public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
-    /// Returns the duration from this instant to the other.
+    /// Returns the duration from this instant to `other`.
     public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
-    /// Returns true if the first instant is earlier.
+    /// Returns true if the first instant is earlier than the second.
     public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
   }
 
@@ -40,10 +40,10 @@ public struct WorldClock: Clock {
 
   /// The world's time.
   public var now: Instant { Instant(sinceBeginning: entrance.sync { entrance.loop.now } - .origin) }
-  /// The resolution is zero, because nothing is rounded.
+  /// The resolution, which is zero because times are not rounded.
   public var minimumResolution: Duration { .zero }
 
-  /// Returns when the world's time reaches `deadline`, or when the world ends; throws if the task is cancelled.
+  /// Returns when the world's time reaches `deadline` or the world ends. Throws an error if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let sleeper = Sleepers.Sleeper()
@@ -92,7 +92,7 @@ final class Sleepers: @unchecked Sendable {
   }
 
   private let entrance: any LoopEntrance
-  // Use this property only on the loop.
+  // Use this property only on the event loop.
   private var waiting: [ObjectIdentifier: (Sleeper, LoopTimer)] = [:]
   private var isOver = false
   private let woken = Locked(Woken())
@@ -108,11 +108,11 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether tasks have been woken since a call last waited for them.
+  /// Whether any tasks have been woken since a call last waited for woken tasks.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Returns true if a woken task has not continued yet, or may soon go back to sleep. `seconds` is the time that the
-  /// caller has waited.
+  /// Returns true if a woken task has not continued yet or may soon go back to sleep. `seconds` is how long the caller
+  /// has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }
@@ -140,14 +140,14 @@ final class Sleepers: @unchecked Sendable {
     entrance.sync { waiting.removeValue(forKey: ObjectIdentifier(sleeper))?.1.cancel() }
   }
 
-  /// Call this function only on the loop.
+  /// Call this function only on the event loop.
   private func wake(_ sleeper: Sleeper) {
     waiting[ObjectIdentifier(sleeper)] = nil
     woken.withLock { ($0.resuming, $0.awake) = ($0.resuming + 1, $0.awake + 1) }
     sleeper.finish(.success(()))
   }
 
-  /// Wakes all tasks, because the world ends.
+  /// Wakes all tasks, because the world is ending.
   func end() {
     let left = entrance.sync { () -> [Sleeper] in
       isOver = true

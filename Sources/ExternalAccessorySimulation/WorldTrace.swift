@@ -4,9 +4,10 @@ import AccessoryWorlds
 import Foundation
 import Testing
 
-/// The trace of a test's world: one HTML page that shows everything that happened, written when the test fails.
+/// The trace of a test's world. It is one HTML page that shows everything that happened, and is written when the test
+/// fails.
 ///
-/// Use the trace only on the world's loop.
+/// Use the trace only on the event loop.
 final class WorldTrace: @unchecked Sendable {
   static let variable = "EASIM_TRACES"
 
@@ -32,7 +33,8 @@ final class WorldTrace: @unchecked Sendable {
 
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// The page's file, in the folder named by ``variable`` or, if that is not set, in the temporary folder.
+  /// The page's file, which is in the folder that ``variable`` names or, if that variable is not set, in the temporary
+  /// folder.
   var file: URL {
     let folder =
       ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }
@@ -43,7 +45,8 @@ final class WorldTrace: @unchecked Sendable {
 }
 
 extension SimulatedWorld {
-  /// Writes the trace of a failed test. Returns the trace's path or, if the trace cannot be written, the reason.
+  /// Writes the trace of a failed test. Returns the trace's path or, if the trace cannot be written, the reason why
+  /// not.
   package func writeTrace(because reason: String) -> String {
     let page = perform { [trace] _ in trace.page(because: reason) }
     let file = trace.file

@@ -15,14 +15,14 @@ extension XCTestCase {
   /// }
   /// ```
   ///
-  /// A synchronous test runs the main run loop on the main thread, so that the app's timers and streams work as they do
-  /// in an app. The test may also be async.
+  /// A synchronous test runs the main run loop on the main thread, so timers and streams work as they do in an app. The
+  /// test may also be async.
   public func simulatedWorld(_ settings: SimulatedWorld.Settings = SimulatedWorld.Settings()) throws -> SimulatedWorld {
     let world = try SimulatedWorld(settings)
     world.failing = { [unowned self] text, place in
       recordFailure(withDescription: text, inFile: place.filePath, atLine: place.line, expected: true)
     }
-    // XCTest keeps the teardown blocks until all tests have run, so the world is released explicitly.
+    // XCTest keeps teardown blocks until all tests have run, so the world is released explicitly.
     var held: SimulatedWorld? = world
     addTeardownBlock { [unowned self] in
       if testRun?.hasSucceeded == false, let held {

@@ -64,7 +64,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Creates a realm that has no device yet; see ``look(at:as:)``.
   ///
-  /// - Parameter world: the name of this world in messages; empty for the local accessories.
+  /// - Parameter world: the name of this world in messages, or an empty string for the local accessories.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
     self.entrance = entrance
     self.settings = settings
