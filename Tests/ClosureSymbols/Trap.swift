@@ -1,5 +1,5 @@
 // The trap described in docs/dev/closure-symbols.md. Scripts/closure-symbols must find the trap in each of these
-// functions. This file belongs to no target; to see the trap, add the file to a package's tests and run `swift test`.
+// functions. This file belongs to no target. To see the trap, add the file to a package's tests and run `swift test`.
 import Testing
 
 struct World {

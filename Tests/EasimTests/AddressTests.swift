@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
-  /// Every command that connects to an address or listens at one, up to and including the word before the address.
+  /// Every command that connects to an address or listens on one, without the address, which is the next word.
   static let commands = [
     "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
     "run --scenario flicker --on",
@@ -45,7 +45,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// On a serial line, neither end listens: both open the terminal.
+  /// On a serial line, neither end listens, because both ends open the terminal.
   @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
   func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
     let path = place.file("ttyS9")

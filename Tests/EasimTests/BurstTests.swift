@@ -58,7 +58,7 @@ import Testing
     let lines = try text("r.hgrm").split(separator: "\n")
     #expect(lines.first == "       Value     Percentile TotalCount 1/(1-Percentile)")
     #expect(lines.contains { $0.hasSuffix("Total count    =           25]") })
-    // Checks that the maximum latency is the same in two formats, one in microseconds and the other in nanoseconds.
+    // The maximum latency must be the same in both files: one gives it in microseconds, the other in nanoseconds.
     let most = try #require(try report()["latency"]?["max"]?.number)
     let last = try #require(lines.last { $0.contains(" 1.000000000000 ") })
     let shown = try #require(Double(last.split(separator: " ")[0]))
@@ -109,7 +109,7 @@ import Testing
     let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // The report claims that each of the five bursts was a million times its actual size.
+    // Changes the report to claim that each of the five bursts was a million times its actual size.
     var large = try BurstReport(json: try #require(place.bytes("r.json")), file: "r.json")
     let more = large.bytes * 1_000_000
     large.bytes += more
@@ -329,7 +329,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // The limit on file sizes is smaller than a report, so that writing fails as on a full disk.
+    // A report exceeds this limit on file sizes, so writing it fails as it would on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

@@ -85,7 +85,7 @@ import Testing
 }
 
 extension String {
-  /// The lines, with A2 and D2 (the two ends of the second cable) replaced by A and D.
+  /// The line, with the cable's number removed: A2 and D2, the two ends of the second cable, become A and D.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

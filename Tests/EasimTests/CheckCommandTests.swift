@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.waits) struct CheckCommandTests {
   let place = TemporaryFolder()
-  /// Options for a quick check, in which most cases need only the first attachment. Cases that depend on the
-  /// accessory's timing are omitted, because a busy machine delays the accessory.
+  /// Options for a quick check: most of its cases need only the accessory's first attachment. Cases that depend on the
+  /// accessory's timing are omitted, because a busy machine may delay the accessory.
   private static let quick = [
     "--only", "101,201-204,301,501,502,504-506,601,603,621-638,701,712,801", "--pace", "0ms", "--echo", "yes",
     "--timeout", "1m",

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests `easim check` over USB/IP. libusb uses a device simulated by umockdev, which is connected to the accessory of
-/// `easim run --on usbip:`. The kernel lane runs the same test with a real kernel.
+/// Tests `easim check` over USB/IP. umockdev simulates the device that libusb uses, and is connected to the accessory
+/// that `easim run --on usbip:` simulates. The kernel lane runs the same test with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
   /// Cases that depend on bytes rather than on timing, so a busy machine does not affect them.
   private static let cases = [

@@ -92,7 +92,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// Options whose descriptions contain mistakes that must be detected.
+  /// Options with mistakes in their descriptions. These mistakes must be detected.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

@@ -54,7 +54,7 @@ import Testing
     let dump = capture.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     for (first, rest) in [(#"printf '\377\125\002\000\356\020'"#, "true"), ("echo \(dump)", "echo \(dump)")] {
       try #require(mkfifo(place.file("gate"), 0o600) == 0)
-      // The second part is sent only after the first line has been printed.
+      // The second part of the input is sent only after the first line of output has been printed.
       let program = try Program(
         path: "/bin/sh",
         ["-c", "{ \(first); read line < \(place.file("gate")); \(rest); } | \(BuiltProducts.easim) decode -"])

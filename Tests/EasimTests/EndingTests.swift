@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests how processes end: interrupted, killed, without a peer, after a timeout, or because an address is in use.
+/// Tests how processes end: on an interrupt, when they are killed, without a peer, after a timeout, or because an
+/// address is in use.
 @Suite(.waits) struct EndingTests {
   let place = TemporaryFolder()
 
@@ -93,7 +94,7 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
   func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
-    // The payload is larger than what can be in transit, so the session ends before all bytes are acknowledged.
+    // Only part of the payload can be in transit at once, so the session ends before all bytes have been acknowledged.
     place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
     let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
     let send = try Program.run(
@@ -129,7 +130,7 @@ import Testing
     try accessory.program.line("another device is already connected")
     #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
     #expect(second.err.contains("it closed the cable before the iAP2 link was up"))
-    // The attempts become less frequent over time.
+    // The intervals between attempts grow, so there are only a few attempts.
     #expect((1...12).contains(try EventLines(second.out).events("attach").count))
     first.send(SIGINT)
     #expect(try first.wait().ending == .exit(1))

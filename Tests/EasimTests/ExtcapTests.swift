@@ -44,7 +44,7 @@ import Testing
     let name = try #require(interfaces().first?.name)
     let capture = try local.start(
       "extcap", "--capture", "--extcap-interface", name, "--fifo", local.place.file("c.pcapng"))
-    // The arrival of the first block shows that the recording has begun.
+    // When the first block arrives, the recording has begun.
     var bytes = 0
     while bytes == 0, !Task.isCancelled { bytes = local.place.bytes("c.pcapng")?.count ?? 0 }
     for text in ["hello", "again"] {
@@ -100,7 +100,7 @@ import Testing
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
   }
 
-  /// The two recordings contain different numbers, so the profile made from both has a wildcard in place of the number.
+  /// The number differs between the two recordings, so the profile made from both has a wildcard in its place.
   @Test func aProfileOfTwoCapturesHasWildcards() throws {
     let place = local.place
     place.write(

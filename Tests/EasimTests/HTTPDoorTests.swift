@@ -156,7 +156,7 @@ import Testing
     let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
     site.wait { !declared.text.isEmpty || declared.isOver }
     #expect(declared.status == "413" || declared.isOver)
-    // A chunked body does not announce its length.
+    // The server does not know the length of a chunked body in advance.
     let chunk = "100000\r\n" + String(repeating: "x", count: 0x100000) + "\r\n"
     let chunked = try site.visit(
       head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")
@@ -180,7 +180,7 @@ import Testing
     site.wait { visitor.isOver }
   }
 
-  /// Each header arrives within the idle timeout, but the request is never complete.
+  /// Each header line arrives within the idle timeout, but the request is never completed.
   @Test func aRequestWhoseHeadersDribbleIsEnded() throws {
     let site = try Site { $0.arrival = .milliseconds(300) }
     for start in ["", site.request("GET /healthz", headers: "").replacing("Connection: close\r\n", with: "")] {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `--help` of every command, and every command line that is printed for users to copy.
+/// Tests the `--help` of every command, and every command line that easim prints for users to copy.
 @Suite(.waits) struct HelpTests {
   static func commands() throws -> [String] {
     let lines = try Program.run("--help").outLines
@@ -17,10 +17,10 @@ import Testing
     return lines[(start + 1)...].map { String($0.drop { $0 == " " }) }
   }
 
-  /// Runs a line as a shell would, in `place`, with the tested `easim` first on the PATH.
+  /// Runs a line in a shell, in `place`, with the `easim` under test first in the PATH.
   ///
-  /// The local directory and the files in /tmp are also in `place`, and the system chooses the servers' ports, so that
-  /// two test runs on one machine do not interfere.
+  /// The local directory, and files that the line would put in /tmp, are also in `place`. The system chooses the
+  /// servers' ports. Two test runs on the same machine therefore do not interfere with each other.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line =
@@ -48,7 +48,7 @@ import Testing
     let shown = try Program.run("--version")
     #expect(shown.ending == .exit(0))
     #expect(shown.out.hasPrefix("easim \(newest) ("))
-    // Only release builds receive the commit and the date.
+    // Only release builds contain the commit and the date.
     let origin =
       /easim [0-9.]+ \((?:commit [0-9a-f]+(?:-changed)?, [0-9]{4}-[0-9]{2}-[0-9]{2}|commit and date unknown)\)\n/
     #expect(shown.out.wholeMatch(of: origin) != nil, "\(shown.out)")
@@ -98,7 +98,7 @@ import Testing
       #expect(!examples.isEmpty)
       for example in examples {
         #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
-        // Words are parsed in order, so an error about this word means that all earlier words were correct.
+        // Words are parsed in order, so if the error is about this word, all the words before it were correct.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
         #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
@@ -119,20 +119,20 @@ import Testing
     // The tests have no D-Bus, so nothing is paired, even if this machine has Bluetooth.
     "easim pair": 3,
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
-    // The command is stopped before an app connects.
+    // The test stops the command before any app connects.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
     // Depending on the environment, either no server is configured or the configured server is not running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
-    // No process with this ID offers cables.
+    // There is no process with this ID whose cables could be captured.
     "easim extcap --capture --extcap-interface easim-4711-1 --fifo /tmp/lawk.pcapng": 3,
     "easim pair bt:00:AA:01:00:00:42 --yes": 3,
     "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// For each example that runs until Ctrl-C, the line that it prints once it works.
+  /// For each example that runs until Ctrl-C, a part of the line that it prints when it is working.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

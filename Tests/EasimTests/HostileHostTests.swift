@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `easim run` against silent hosts, too many hosts, and hosts whose names contain terminal control characters.
+/// Tests `easim run` with silent hosts, with too many hosts, and with hosts whose names contain terminal control
+/// characters.
 @Suite(.waits) struct HostileHostTests {
   let place = TemporaryFolder()
 

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct InfoTests {
   let local = LocalPlace()
 
-  /// The dump of the glasses as a device printed it, without the address and the connection ID.
+  /// The property dump of the glasses as a device printed it, without the address and the connection ID.
   static let glasses = """
     <EAAccessory: 0x> {\u{20}
       connected:YES\u{20}
@@ -35,7 +35,7 @@ import Testing
       .replacing(/connectionID:[0-9]+/, with: "connectionID:")
   }
 
-  /// The accessory chooses its name, and easim prints the name on every output channel.
+  /// The accessory itself chooses its name, which easim prints in every form of output.
   @Test func aNameGivesNoOrdersToATerminal() throws {
     let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085\u000A" } }"#
     let path = local.place.write(profile, to: "rude.json5")

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Compares the JSON lines in docs/commands.md with the printed events: the page must list exactly the events and
-/// fields that exist.
+/// Compares docs/commands.md with the events that commands print. The page must list exactly the events and fields that
+/// exist.
 @Suite(.waits) struct JSONDocumentTests {
   /// Returns the fields of each event in the document's table, except those that all events have.
   static func documentedEvents() throws -> [String: Set<String>] {
@@ -38,8 +38,8 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// The accessory and the host print events for a flicker, a session, a refused session, an unplugged accessory and a
-  /// failed authentication.
+  /// The accessory and the host print events about a flicker, a session, a refused session, an unplugged accessory and
+  /// a failed authentication.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
     var lines: [StrictJSON] = []
@@ -65,7 +65,7 @@ import Testing
     let (common, events) = try Self.tables()
     let event = try #require(line["event"]?.text)
     let own = try #require(events[event], "'\(event)' is not in docs/commands.md")
-    // Fields that only certain commands add.
+    // The fields that only certain commands add.
     let more: Set = event == "result" ? ["verified", "verdict"] : []
     #expect(line.keys.subtracting(common).subtracting(more) == own, "\(line)")
     #expect(line.keys.isSuperset(of: ["v", "t", "side", "event"]), "\(line)")

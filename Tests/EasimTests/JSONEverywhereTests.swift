@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct JSONEverywhereTests {
-  /// Command lines that cover every command that has `--json`, with each of its verbs. ADDR stands for the address of
-  /// an echo accessory.
+  /// At least one command line for every command with `--json` and for each of its verbs. ADDR stands for the address
+  /// of an echo accessory.
   static let lines = [
     "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
     "watch ADDR --for 500ms", "info ADDR",
@@ -23,7 +23,7 @@ import Testing
   /// Commands that print nothing if there is no Bluetooth or the local directory is empty. `LocalTests` lists
   /// accessories.
   static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]
-  /// `plug` needs root and a kernel with USB/IP; `pipe` prints its events on stderr.
+  /// `plug` needs root and a kernel with USB/IP. `pipe` prints its events on stderr.
   static let untried = ["plug", "pipe"]
 
   @Test func everyLineIsAnObject() throws {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Failing commands also print their results.
+  /// Commands that fail also print a result.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",

@@ -31,7 +31,7 @@ import Testing
     let path = place.write(made.out, to: "my-lamp.json5")
     let checked = try Program.run("profile", "check", path)
     #expect(checked.err == "")
-    // The names of programs are printed before the result.
+    // The names of the programs that a profile runs are printed before the result.
     #expect(checked.out.hasSuffix("my-lamp is valid\n"))
     #expect(checked.out.contains("runs for each session: cat") == (behavior == "exec"))
   }

@@ -19,8 +19,8 @@ import Testing
     }
     let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    // On the card, the accessory appears without protocols, disappears, appears with all protocols, appears without
-    // protocols for the next host, and finally disappears.
+    // According to its card, the accessory appears without protocols, disappears, appears with all its protocols, has
+    // no protocols again for the next host, and finally disappears.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -136,7 +136,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
       _ = try host.wait()
-      // Whether or not the killed host had opened a session, the accessory serves the next host.
+      // The accessory serves the next host, whether or not the killed host had opened a session.
       let next = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
@@ -153,12 +153,13 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // A host with a session reports that the accessory disconnected; a host without one waits for the next accessory.
+      // If the host has a session, it reports that the accessory disconnected. Otherwise, it waits for the next
+      // accessory.
       let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The first reason is printed if no session is open, the second if a session is open.
+        // The host prints the first reason if no session is open, and the second if a session is open.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

@@ -6,13 +6,13 @@ import Testing
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 
-  /// Runs a shell script in which each program may use `mebibytes` MiB of writable memory, and returns how the script
-  /// ended and what it printed.
+  /// Runs a shell script whose programs may each use `mebibytes` MiB of writable memory. Returns how the script ended
+  /// and what it printed.
   private static func run(_ script: String, within mebibytes: Int) throws -> Program.Remains {
     try Program(path: "/bin/bash", ["-c", "set -o pipefail; ulimit -d \(mebibytes * 1_024); \(script)"]).wait()
   }
 
-  /// Whether memory can be limited; programs built with a sanitizer need more than the limits allow.
+  /// Whether memory can be limited. Programs built with a sanitizer need more than the limits allow.
   private static let canBeMeasured =
     (try? run("\(BuiltProducts.easim) --version", within: 32).ending) == .exit(0)
 
@@ -40,7 +40,7 @@ import Testing
 
   // MARK: Many of something
 
-  /// Adds an accessory at `$address` to a script; the accessory stops when the script ends.
+  /// Returns the script with an accessory added, which runs at `$address` until the script ends.
   private func withAccessory(_ script: String) -> String {
     """
     easim=\(BuiltProducts.easim); address=unix:\(place.file("s"))
@@ -95,7 +95,7 @@ import Testing
     let plug = try Program(
       path: "/bin/bash",
       ["-c", "ulimit -d \(64 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
-    // Each device has the maximum number of interfaces.
+    // Each device has the largest possible number of interfaces.
     let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
     let one = PlugCommandTests.list([0x03, 0x01, 0x01])
     var record = Array(one[12..<324])

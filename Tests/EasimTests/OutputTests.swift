@@ -5,7 +5,8 @@ import Testing
 @Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 
-  /// Tests every way in which a command writes a result: text, JSON, help, unchanged text.
+  /// Tests every form in which a command writes a result: as text, as JSON, as help, or as text that is passed through
+  /// unchanged.
   @Test(arguments: ["profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker"])
   func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
     let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
@@ -56,7 +57,7 @@ import Testing
     #expect(place.bytes("closed") == place.bytes("whole"))
   }
 
-  /// A script that closes stdout by mistake would otherwise not notice that the result is lost.
+  /// Without this error, a script that closes stdout by mistake would not notice that the result is lost.
   @Test(arguments: [
     "profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker", "--version",
   ])
@@ -76,7 +77,8 @@ import Testing
     #expect(end.err == "code 0\n")
   }
 
-  /// Tests every kind of text that an error may quote: an option, an address, a word in a script, a key in a file.
+  /// Tests every kind of text that an error message may quote: an option, an address, a word in a script, or a key in a
+  /// file.
   @Test(arguments: [
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",

@@ -56,7 +56,7 @@ import Testing
       "change: Answer VERSION? with METER.",
       "note     own-8  is silent", "skipped  own-9  has another protocol", "skipped  own-10  skips",
     ] { #expect(run.out.contains(line), "\(line): \(run.out)") }
-    // The session's packets are shown as proof of the failure.
+    // The session's packets are shown as evidence of the failure.
     #expect(run.out.contains("data of session 1") || run.out.contains("56 45 52 53 49 4F 4E 3F"), "\(run.out)")
     #expect(run.err.contains("python: hello from the case"), "\(run.err)")
     let shown = try Program.run("report", "show", place.file("report.json"))

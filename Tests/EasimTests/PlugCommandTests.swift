@@ -10,7 +10,7 @@ import Testing
     #expect(plug.err == "easim: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
-  /// The beginning of a list that announces 4,096 devices.
+  /// The beginning of a device list that claims to contain 4,096 devices.
   static let endlessList: [UInt8] = [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0x10, 0]
 
   @Test func anAnswerThatNeverComesToItsEndHoldsUpNobody() throws {
@@ -18,7 +18,7 @@ import Testing
     let plug = try Program("plug", server.address, "--timeout", "20s")
     let client = try server.accept()
     client.send(Self.endlessList)
-    // On SIGINT, easim does not wait for the end of the list.
+    // When easim receives SIGINT, it does not wait for the end of the list.
     plug.send(SIGINT)
     repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
@@ -165,7 +165,7 @@ final class OddServer {
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
-  /// Accepts a connection as another user, which requires root.
+  /// Accepts a connection as another user. This requires root.
   func accept(as user: UInt32) throws -> Client {
     try asUser(user) { try accept() }
   }

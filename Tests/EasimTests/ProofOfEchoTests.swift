@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
-  /// Starts an accessory that sends 10,000 counting bytes, regardless of what it receives.
+  /// Starts an accessory that sends 10,000 bytes (0, 1, 2, …) regardless of what it receives.
   private func canned() throws -> Accessory {
     try Accessory(on: .unix, in: place, "--behavior", "source,rate=100000000,chunk=10000,total=10000")
   }
@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Covers a fixed bug: the second burst caused a false alarm, and later bytes were not checked.
+  /// Covers a bug that has been fixed: the second burst caused a false alarm, and the bytes after it were not checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

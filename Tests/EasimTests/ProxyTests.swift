@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  /// Tests accessories on every medium through proxies at two kinds of addresses: certificate, signature,
-  /// identification and 10,000 bytes must pass.
+  /// Tests accessories on every medium through proxies at two kinds of addresses. The certificate, the signature, the
+  /// identification and 10,000 bytes must pass through.
   @Test(arguments: Accessory.Medium.allCases, [Accessory.Medium.unix, .pty])
   func bothEndsWorkThroughIt(accessory medium: Accessory.Medium, device: Accessory.Medium) throws {
     let accessory = try Accessory(on: medium, in: place, "--json")
@@ -57,8 +57,8 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// A fault with `out` affects only what the device sends. The device's bytes do not arrive, so the accessory is never
-  /// authenticated.
+  /// A fault with `out` affects only what the device sends. Here, the device's bytes do not arrive, so the accessory is
+  /// never authenticated.
   @Test func aFaultDisturbsOneDirection() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let proxy = try proxy(accessory, on: .unix, "--fault", "half-dead,direction=out")

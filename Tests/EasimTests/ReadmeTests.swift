@@ -27,7 +27,7 @@ import Testing
     for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/commands.md") }
   }
 
-  /// Figures on a page must match those that the command prints, except for figures that vary between runs.
+  /// The figures on a page must match those that the command prints, unless they vary between runs.
   @Test(arguments: [
     ("", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed in 5.139 s", "47 passed in 4.2 s", false),

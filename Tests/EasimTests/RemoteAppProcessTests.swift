@@ -2,13 +2,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no easim
+/// Tests remote apps in separate processes: `easim serve --control`, `easim ctl`, and a client that shares no easim
 /// code.
 @Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {
     let place = TemporaryFolder()
     let program: Program
-    /// The server's port, in the form that a client needs.
+    /// The server's port, as a client needs it.
     let remote: String
     var path: String { place.file("control.sock") }
 
@@ -58,7 +58,7 @@ import Testing
     let server = try Server()
     _ = try server.ctl("accessory.add", "profile=lawk-view", "behavior=echo")
     try server.buildApp()
-    // One app keeps a session open, and the rules allow no other app to open one.
+    // The rules of the app `last` do not let it open a session while another app has one open.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
@@ -76,7 +76,7 @@ import Testing
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // The processes have ended, so their apps have ended too.
+    // Because the processes have ended, their apps have ended too.
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 1)
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))

@@ -22,7 +22,7 @@ import Testing
     try ReplayReport(tree: try JSON5.read(text, file: "r.json"))
   }
 
-  /// Each kind of failure, with its verdict.
+  /// Each kind of failure, and the verdict that it must cause.
   static let flaws: [(word: String, change: @Sendable (inout ReplayReport) -> Void)] = [
     ("empty", { $0.rows = [] }),
     ("empty", { report in for index in report.rows.indices { report.rows[index].masked = 8 } }),

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Runs `easim run` and `easim send` as two processes with one cable, on every medium.
+/// Runs `easim run` and `easim send` as two processes that are connected by one cable, on every medium.
 @Suite(.waits) struct RunAndSendTests {
   let place = TemporaryFolder()
 
@@ -34,7 +34,7 @@ import Testing
     #expect(!(try accessory.interrupt().out.contains("1D00")))
   }
 
-  /// Except on USB, cables between two processes have no native channels.
+  /// A cable between two processes has native channels only on USB.
   @Test(arguments: Accessory.Medium.allCases)
   func aProtocolOfNativeTransportGoesOverTheLinkWithAWarning(medium: Accessory.Medium) throws {
     let accessory = try Accessory("camera", on: medium, in: place)
@@ -136,7 +136,7 @@ import Testing
     try accessory.interrupt()
     func packets(_ name: String, from end: String) throws -> [String] {
       let text = String(decoding: try #require(place.bytes(name)), as: UTF8.self)
-      // Lines are compared without their times, because each process has its own clock.
+      // The lines are compared without their times, because each process has its own clock.
       return text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1)[1] }
         .filter { $0.hasPrefix("\(end) ") && !$0.contains("closed") && !$0.contains("sees that") }.map(String.init)
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.waits) struct ScenarioTests {
   static let names = all.map(\.name)
 
-  /// The names of the scenarios, and their durations in seconds of real time.
+  /// The names of the scenarios, each with its duration in seconds of real time.
   static let all: [(name: String, seconds: Double)] = {
     guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
       preconditionFailure("easim scenario list does not work")
@@ -62,7 +62,7 @@ import Testing
     #expect(xml.contains("<failure message=") && xml.contains("disconnect"))
   }
 
-  // MARK: Real time, with each end in its own process
+  // MARK: Real time, with the accessory and the host each in a separate process
 
   struct Pair {
     let name: String
@@ -102,8 +102,8 @@ import Testing
     }
   }
 
-  /// Plays all scenarios at once, because scenarios mostly wait. A busy machine may be too slow for the timing of real
-  /// accessories, so scenarios that fail are repeated one at a time, up to five times.
+  /// Plays all scenarios at the same time, because they spend most of their time waiting. A busy machine may be too
+  /// slow for the timing of real accessories, so each scenario that fails is repeated on its own, up to five times.
   private func play(_ pairs: [() throws -> Pair]) throws {
     let first = try pairs.map { try $0() }
     for pair in try zip(first, pairs).filter({ try !$0.0.comesOut() }).map(\.1) {
@@ -122,7 +122,8 @@ import Testing
     try play(names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } })
   }
 
-  /// The scenario's day takes twenty seconds here, and all its other times are scaled down equally.
+  /// Here, the scenario's day lasts only twenty seconds, and all other times in the scenario are scaled down in
+  /// proportion.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo()
     throws
   {

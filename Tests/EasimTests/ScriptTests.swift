@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the repository's scripts as far as possible without building.
+/// Tests the repository's scripts, as far as that is possible without a build.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()
@@ -15,7 +15,7 @@ import Testing
     #expect(lane.out == "")
   }
 
-  /// A wrong name is reported before any lane runs, not an hour later.
+  /// A misspelled lane is reported before any lane runs, rather than an hour later.
   @Test func aLaneThatIsUnknownIsNamedBeforeAnyRuns() throws {
     let ci = try run(".ci/run", "lint", "lnt")
     #expect(ci.ending == .exit(2) && ci.out == "")
@@ -56,16 +56,16 @@ import Testing
   }
 }
 
-/// Tests the script that prepares a machine for building easim, on simulated machines that have only a few fake
+/// Tests the script that prepares a machine for building easim. The machines are simulated, and have only a few fake
 /// programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
-  /// Runs the set-up script on a machine that has only the programs that bash needs, and `programs`, each of which is a
-  /// line of shell code.
+  /// Runs the set-up script on a machine that has only the programs that bash needs and the given `programs`. Each of
+  /// these is a line of shell code.
   ///
-  /// The programs are shell functions, because running a newly written file fails with "text file busy" if another test
-  /// is just starting a program.
+  /// The programs are shell functions rather than files: if another test is just starting a program, running a newly
+  /// written file fails with "text file busy".
   func setUp(_ programs: [String: String]) throws -> Program.Remains {
     for name in ["basename", "dirname", "sed", "head", "sort"] { place.link(name, to: "/usr/bin/\(name)") }
     let all = programs.merging(["env": "while [[ $1 == *=* ]]; do shift; done; \"$@\""]) { $1 }

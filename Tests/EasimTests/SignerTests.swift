@@ -7,7 +7,7 @@ import Testing
 
   let place = TemporaryFolder()
 
-  /// Returns a key and its certificate in the forms that the example signer reads.
+  /// Returns a key and its certificate in the formats that the example signer reads.
   private func makeIdentity(
     _ name: String = "mine", comment: String = "test"
   ) throws -> (key: String, certificate: String) {
@@ -36,7 +36,8 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The type of key determines the coprocessor's generation, although other emulators use the certificate's size.
+  /// easim infers the coprocessor's generation from the type of key, although other emulators go by the size of the
+  /// certificate.
   @Test func aCertificateOf900BytesWithAP256KeyIsSentALongChallenge() throws {
     let (key, certificate) = try makeIdentity(comment: String(repeating: "long ", count: 80))
     let accessory = try Accessory(on: .unix, in: place, "--signer", "exec:\(Self.example) \(key) \(certificate)")

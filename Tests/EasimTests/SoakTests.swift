@@ -71,7 +71,8 @@ import Testing
     #expect(place.text("t").contains("com.lawaken.iap2"))
   }
 
-  /// For a seed's world and for a scenario with apps, each packet in the transcript is also in the capture.
+  /// Each packet in the transcript is also in the capture, both for a world generated from a seed and for a scenario
+  /// with apps.
   @Test(arguments: [3, 23]) func aWorldIsRecordedAsItsTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     let soak = try Program.run(

@@ -5,12 +5,12 @@ import Testing
 
 @testable import easim
 
-/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends even a blocked
-/// process.
+/// Tests Ctrl-C, SIGTERM and SIGHUP. The first signal shuts easim down, and a second signal ends the process even if it
+/// is blocked.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// Returns the time at which the rule would kill the process if these signals arrived at these times.
+  /// Returns when `StopRule` would kill the process if it received these signals at these times.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {
@@ -25,7 +25,7 @@ import Testing
     #expect(deadline((first, .zero), (second, .seconds(3))) == .seconds(3))
   }
 
-  /// `timeout` sends SIGTERM twice, and a terminal and a parent process may both send the same Ctrl-C.
+  /// `timeout` sends SIGTERM twice. A single Ctrl-C may reach easim twice, from the terminal and from a parent process.
   @Test(arguments: [SIGTERM, SIGINT]) func oneSignalSentTwiceLeavesTimeForShuttingDown(signal: Int32) {
     let end = deadline((signal, .zero), (signal, .milliseconds(1)))
     #expect(end == StopRule.leastTime)

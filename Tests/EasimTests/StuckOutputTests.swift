@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output that is not read (in a pipe, on a stopped terminal or in a FIFO) must block neither the cables nor Ctrl-C.
+/// If output in a pipe, on a stopped terminal or in a FIFO is not read, this must not block the cables or Ctrl-C.
 @Suite(.waits) struct StuckOutputTests {
   let place = TemporaryFolder()
 
@@ -42,7 +42,7 @@ import Testing
 
   /// Every line is either shown completely or counted as dropped.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
-    // This name makes each line about an accessory 20 kB long.
+    // With this name, each line about an accessory is 20 kB long.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
     let names = (0..<100).map { "\"\(stem)\($0)\"" }.joined(separator: ",")
     let echo = try Repository.text("profiles/echo.json5")
@@ -99,7 +99,7 @@ import Testing
 
   // MARK: Lines that must not be dropped
 
-  /// A command that only prints its result waits for the reader, as `cat` does.
+  /// A command that only prints a result waits until the output is read, as `cat` does.
   @Test func aResultWaitsForItsReader() throws {
     let pipe = try FullPipe(in: place)
     let show = try run("scenario", "show", stdout: pipe.writingEnd)
@@ -107,8 +107,8 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// Starts an accessory whose transcript is not read, and keeps a transfer waiting until the host gives up. The
-  /// accessory accepts only small packets, so that the transcript has more lines than may wait.
+  /// Starts an accessory whose transcript is not read, and a host whose transfer is blocked until the host gives up.
+  /// The accessory accepts only small packets, so that the transcript has more lines than the queue can hold.
   private func heldAccessory(_ fifo: UnreadFIFO, _ words: String...) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(
@@ -125,7 +125,7 @@ import Testing
   @Test func anUnreadTranscriptHoldsUpTheWireAndLosesNothing() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try heldAccessory(fifo, "--expect", "echo")
-    // The host is gone, and another host is waiting; the accessory notices this once its output is read.
+    // The first host is gone, and a second host is waiting. The accessory notices both once its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))
@@ -179,7 +179,7 @@ import Testing
     let first = try run("run", "echo", "--on", address, "--transcript", place.file("fifo"))
     first.send(SIGTERM)
     let end = try first.wait()
-    // The signal may arrive before the program has begun to handle signals.
+    // The signal may arrive before the program has started to handle signals.
     #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
   }
 

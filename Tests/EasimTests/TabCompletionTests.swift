@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests completion in bash, with real keys. Names are untrusted: the shell must not run or expand them, and an
-/// inserted word must name exactly the selected item.
+/// Tests completion in bash, with real keys. Names are untrusted. The shell must not run or expand them, and an
+/// inserted word must refer to exactly the selected item.
 @Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()
 
@@ -29,7 +29,7 @@ import Testing
     #expect(try shell.offers("easim send local:E") == ["EW1-0001-1", "EW1-0001-2"])
     #expect(try shell.offers("easim info loc") == ["local:", "local:EW1-0001-1", "local:EW1-0001-2"])
     #expect(try shell.run("easim send local:\tE\t2") == [["send", "local:EW1-0001-2"]])
-    // If bash does not split words at colons, the whole word is offered.
+    // If bash does not split words at colons, it must be offered the whole word.
     shell.settings = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
     #expect(try shell.offers("easim send local:E") == ["local:EW1-0001-1", "local:EW1-0001-2"])
     #expect(try shell.run("easim send local:E\t1") == [["send", "local:EW1-0001-1"]])
@@ -37,9 +37,10 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  // MARK: Names that are special to a shell
+  // MARK: Names with a special meaning in a shell
 
-  /// Names that are dangerous in a shell. A file name cannot contain '/', so commands run in the files' own folder.
+  /// Names that are dangerous in a shell. The commands in the names refer to files without a path, because a file name
+  /// cannot contain '/'.
   static let hostile = [
     "$(touch${IFS}pwned)", "$(touch pwned)", "`touch pwned`", "${a[$(touch pwned)]}", "$((a[$(touch pwned)]))", "a b",
     "it's", "say \"hi\"", "'\"'$(touch pwned)", "two\nlines", "two\n$(touch pwned)\n", "tab\there", "esc\u{1B}[31m",
@@ -85,7 +86,8 @@ import Testing
     try expectSerials(serials, typing: serials.indices.map { "\(quote)local:z\($0)-" })
   }
 
-  /// The characters '/' and '#' are escaped in an address, and a file name cannot contain '/'.
+  /// These characters need a separate test: '/' cannot occur in a file name, and both '/' and '#' are escaped in an
+  /// address.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]
     try expectSerials(serials, typing: ["local:x", "local:y"])
@@ -120,7 +122,7 @@ import Testing
     #expect(try shell.run("easim decode a\t b\t") == [["decode", "a b"]])
     #expect(try shell.run("easim decode a\\'\tc\t") == [["decode", "a'c"]])
     #expect(try shell.run("easim decode \"a'\td\"") == [["decode", "a'd"]])
-    // Cycling through the names with the Tab key inserts each complete name.
+    // Cycling through the names with the Tab key inserts each name in full.
     shell.settings = "bind 'TAB:menu-complete'"
     #expect(try shell.run("easim decode a\t") == [["decode", "a $(touch pwned)"]])
     #expect(try shell.run("easim decode a\t\t") == [["decode", "a b"]])
@@ -154,7 +156,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// Settings that users may have in their start-up files.
+  /// Settings that users may have in their shell's start-up files.
   @Test(arguments: [
     "set -u", "set -f", "set -o noglob; shopt -s failglob", "shopt -s nullglob dotglob extglob globstar",
     "shopt -s nocasematch nocaseglob", "IFS=t", "IFS=", "GLOBIGNORE='*'", "LC_ALL=C", "set -o vi",
@@ -172,7 +174,7 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
-  /// Plugs in accessories with these serial numbers, and completes one word for each.
+  /// Plugs in accessories with these serial numbers, and completes one of `words` for each.
   private func expectSerials(_ serials: [String], typing words: [String]) throws {
     let local = LocalPlace()
     let files = serials.enumerated().map { number, serial in

@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests easim at both ends of a USB cable. The host's libusb uses a device simulated by umockdev, which is connected
-/// to the USB/IP server of `easim run` and takes the place of a kernel's virtual host controller. The kernel lane runs
-/// the same tests with a real kernel.
+/// Tests easim at both ends of a USB cable. The host's libusb uses a device that umockdev simulates. umockdev is
+/// connected to the USB/IP server of `easim run`, and takes the place of a kernel's virtual host controller. The kernel
+/// lane runs the same tests with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 
@@ -12,7 +12,7 @@ import Testing
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]
   static let sidePair: [[UInt8]] = [[7, 5, 0x83, 2, 0x00, 0x02, 0], [7, 5, 0x03, 2, 0x00, 0x02, 0]]
 
-  /// The camera has an iAP2 interface and an interface for frames, whose name is string 5.
+  /// The camera has an iAP2 interface and an interface for frames. The name of the latter is string 5.
   static let camera = cameraNamed(5)
 
   static func cameraNamed(_ name: UInt8, _ more: [UInt8]...) -> [UInt8] {
@@ -71,7 +71,7 @@ import Testing
     #expect(send.ending == .exit(0), "\(send.err)")
   }
 
-  /// The user opens, closes and reopens a session; the alternate setting is selected each time.
+  /// The user opens, closes and reopens a session. Each time, the host selects the alternate setting.
   @Test func theConsoleOpensAndClosesSessionsOfNativeTransport() throws {
     let bus = try Bus("camera")
     let script =
@@ -123,8 +123,8 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Neither of these native-transport interfaces has a protocol's name; the second refers to string 9, which is
-  /// missing.
+  /// Neither of these native-transport interfaces is named after a protocol. The second refers to string 9, which does
+  /// not exist.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),
@@ -165,8 +165,8 @@ import Testing
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
   }
 
-  /// Scenarios that begin immediately and take a few seconds, all at the same time. Like the tests on sockets, this
-  /// test does not run under a sanitizer.
+  /// Plays scenarios that begin immediately and take a few seconds, all of them at the same time. Like the tests on
+  /// sockets, this test does not run under a sanitizer.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in

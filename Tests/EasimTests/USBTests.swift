@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `usb:` addresses as users type them. The real libusb and libudev see a device simulated by umockdev, whose
+/// Tests `usb:` addresses as users type them. The real libusb and libudev see a device that umockdev simulates. Its
 /// endpoints are connected to `easim run`.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, with descriptors of different structures.
+  /// Devices that are accessories, although the structure of their descriptors differs.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -74,8 +74,8 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
-  /// A device's possible answers when asked for the name of a native transport: nothing, too little, a different kind
-  /// of descriptor, half a character, more than was requested, or a wrong length.
+  /// What a device may answer when asked for the name of a native transport: nothing, too little, a different kind of
+  /// descriptor, half a character, more than was requested, or a wrong length.
   static let names: [[UInt8]] = [
     [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
     [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],
@@ -104,7 +104,8 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// The string, in the mock's format, contains a line break and an escape sequence that turns a terminal's text red.
+  /// The serial number, written in the mock's format, contains a line break and an escape sequence that turns a
+  /// terminal's text red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -178,7 +179,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Bytes that were transferred before a failure count, in either direction: no byte is lost or repeated.
+  /// The bytes that a failed transfer has already transferred count, in either direction. No byte is lost or repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -207,7 +208,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The accessory splits its packets into transfers, with empty transfers in between.
+  /// The accessory splits its packets into several transfers, with empty transfers between them.
   @Test(arguments: [("7", bytes: "1000"), ("512", bytes: "10000")])
   func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String, bytes: String) throws {
     let accessory = try Accessory(on: .unix, in: place)

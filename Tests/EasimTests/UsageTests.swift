@@ -3,8 +3,8 @@ import Testing
 
 /// A mistake in a command line is reported along with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
-  /// `ErrorTexts/Golden/command-lines.txt` covers other invalid command lines; the errors for these depend on the
-  /// machine.
+  /// `ErrorTexts/Golden/command-lines.txt` covers other invalid command lines. Those here have errors that depend on
+  /// the machine.
   @Test(arguments: [
     ("run lawk-view --on gadget:no_such_udc.7", "there is no USB device controller 'no_such_udc.7'"),
     ("run lawk-view --on gadget:/sys/class/udc/a", "did you mean 'gadget:a'?"),
@@ -21,7 +21,7 @@ import Testing
     #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
-  /// Swift would replace these bytes, which are not UTF-8, so easim would open a different path or send different
+  /// These bytes are not UTF-8. Swift would replace them, and easim would then open a different path or send different
   /// bytes.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()

@@ -4,9 +4,10 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the UIKit stand-ins, driven by a world.
+/// Tests the UIKit stand-ins while a world controls the app's state.
 @MainActor @Suite struct AppStandInTests {
-  /// Records the notifications about the app's state and about accessories, and the state that `UIApplication` reports.
+  /// Records notifications about the app's state and about accessories, together with the state that `UIApplication`
+  /// reports.
   @MainActor private final class Diary {
     private(set) var words: [String] = []
     private var observers: [any NSObjectProtocol] = []

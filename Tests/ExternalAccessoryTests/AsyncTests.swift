@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The camera's frames use native transport, which must not affect this test.
+  /// The camera's frames use native transport. That must not affect this test.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Opens a session whose other end is controlled by the test.
+  /// Opens a session, and lets the test control the accessory's end.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
@@ -116,13 +116,14 @@ import Testing
       try await connection.write([7, 8, 9])
       await world.run { far.received.count == before + 3 }
       #expect(far.received.suffix(3) == [7, 8, 9])
-      // Bytes that the cancelled writer had not yet written are lost; their number depends on when it was cancelled.
+      // The bytes that the cancelled writer had not written yet are lost. How many there are depends on when the writer
+      // was cancelled.
       #expect(world.misuses.filter { !$0.contains("the rest was never written") } == [])
     }
   }
 
-  /// Nothing is read before the app requests it. While a task reads, virtual time stands still, so the accessory does
-  /// not give up even if the task waits a long time for a thread.
+  /// No bytes are read before the app asks for them. While a task is reading, virtual time stands still. The accessory
+  /// therefore does not give up, even if the task has to wait a long time for a thread.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)

@@ -31,7 +31,7 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  /// The delegate is called on the given queue or, without a queue, on the main queue, and is not retained.
+  /// The delegate is called on the given queue or, if none is given, on the main queue. The delegate is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Places: @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  /// Once an accessory is configured, the search no longer finds it. A browser that did not start the search is
+  /// The search no longer finds an accessory that has been configured. A browser that did not start the search is
   /// notified only of state changes.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4AConfiguredAccessoryIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {

@@ -4,8 +4,8 @@ import Testing
 @testable import ExternalAccessorySimulation
 
 @Suite struct BusyMainLoopTests {
-  /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
-  /// once took fewer items from the main queue than its streams added, so the queue grew and delayed notifications.
+  /// A stream event also adds an item to the main queue, for programs whose main run loop is not running. Streams once
+  /// added items faster than a busy main thread removed them, so the queue grew and notifications were delayed.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
@@ -15,7 +15,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each scheduling of the stream announces its bytes again.
+        // Each time the stream is scheduled, it announces its bytes again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct DeadLoopTests {
   private final class Delegate: NSObject, StreamDelegate {}
 
-  /// The thread that reports a misuse may be delayed. A thread that reads the misuses must wait for the delayed report.
+  /// The thread that reports the misuse may be delayed. A thread that reads the misuses must wait until the misuse has
+  /// been reported.
   @Test func aLoopIsDeadUntilThatCanBeRead() async throws {
     try await withSimulatedWorld { world in
       let (isReporting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -3,8 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests EADemo's alerts (A1 to A3), and its text for an empty list (A4): what the system and the app show to the
-/// user according to EADemo's read-me.
+/// Tests EADemo's alerts (A1 to A3) and its text for an empty list (A4). These are what the system and the app show to
+/// the user according to EADemo's read-me.
 @Suite struct EADemoAlertTests {
   private func declaring(_ protocols: [String]) -> SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// An accessory in the first half of a flicker offers no protocols, so no alert about a missing app is shown.
+  /// In the first half of a flicker, the accessory offers no protocols, so no alert about a missing app is shown.
   @Test func a1NotForTheEmptyListOfAFlicker() async throws {
     try await withSimulatedWorld(declaring(["com.lawaken.iap2"])) { world in
       try world.add("lawk-view", quirks: ["flicker"]).plugIn()

@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// If the run loop were not woken, it would not see the stream's pending signal for an hour.
+  /// If the run loop were not woken, it would take an hour to notice the stream's pending signal.
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// In a test, the main run loop does not run; the main queue takes its place and must handle the pending signal.
+  /// In a test, the main run loop does not run. The main queue takes its place and must handle the pending signal.
   @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -161,7 +161,7 @@ import Testing
       Thread.detachNewThread { [self] in
         loop = .current
         thread = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
-        // A run loop without a source would not sleep.
+        // Without a timer or a source, the run loop would return instead of sleeping.
         RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
         _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
         begun.signal()
@@ -174,7 +174,8 @@ import Testing
       while !isAsleep { sched_yield() }
     }
 
-    /// Whether the thread is asleep according to the kernel; a running loop would see the signal without being woken.
+    /// Whether the thread is asleep according to the kernel. A run loop that is not asleep would see the signal without
+    /// being woken.
     private var isAsleep: Bool {
       guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
         return true
@@ -195,7 +196,7 @@ import Testing
         #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
-        // A stream that was opened but not scheduled may be polled, so this is not a misuse.
+        // A stream that is open but not scheduled may be polled, so this is not a misuse.
         stream.open()
       }
       await world.settle()
@@ -203,14 +204,14 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // A stream without a delegate keeps events, and the next delegate receives them.
+      // A stream without a delegate keeps its events for the next delegate.
       parts.session.inputStream?.delegate = recorder
       await world.settle()
       #expect(recorder.all == ["in open"])
     }
   }
 
-  /// Some clients set the delegate last, but before the run loop runs.
+  /// Some clients set the delegate last, but still before the run loop runs.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
@@ -243,7 +244,7 @@ import Testing
     }
   }
 
-  /// Covers a subclass that uses Apple's initializer, the initializer used as a value, and the async form.
+  /// Covers a subclass that overrides Apple's initializer, the use of the initializer as a value, and the async form.
   @Test func anOpeningIsNamedInEveryWayToOpen() async throws {
     final class Named: EASession, @unchecked Sendable {
       override init?(accessory: EAAccessory, forProtocol protocolString: String) {

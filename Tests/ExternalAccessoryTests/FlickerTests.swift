@@ -3,9 +3,10 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the flicker and its variants: the behaviors F1, F2, … of docs/external-accessory.md.
+/// Tests the flicker and its variants: behaviors F1, F2, … in docs/external-accessory.md.
 @Suite struct FlickerTests {
-  /// Keeps a session open like a robust client: opens it when its protocol is offered, releases it at the disconnect.
+  /// Keeps a session open as a robust client does. Opens the session when the protocol is offered, and releases the
+  /// session when the accessory disconnects.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
@@ -72,8 +73,8 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app; in milder cases, only apps in the background are not
-  /// notified.
+  /// The system has connected the accessory but notifies no app. In milder cases, it fails to notify only the apps in
+  /// the background.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -146,17 +147,17 @@ import Testing
     }
   }
 
-  /// The system did not notice that an accessory disconnected hours ago, so its stale entry is still in the list and
-  /// claims to be connected. A session with the absent accessory ends when its first bytes have remained unacknowledged
-  /// for too long.
+  /// An accessory disconnected hours ago without the system noticing, so the list still contains a stale entry that
+  /// claims to be connected. A session with the absent accessory ends once its first bytes have gone unacknowledged for
+  /// too long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
-      // Waits until the last message of the setup has been acknowledged; a device that is still waiting for that
-      // acknowledgement would detect the loss on its own.
+      // Waits until the last message of the setup has been acknowledged. If the device were still waiting for that
+      // acknowledgement, it would detect the loss on its own.
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))
@@ -177,8 +178,8 @@ import Testing
     }
   }
 
-  /// The accessory connects again while its stale entry is still listed. There are then two entries with the same
-  /// serial number, and only the newer one works.
+  /// The accessory connects again while the list still contains its stale entry. The list then has two entries with the
+  /// same serial number, of which only the newer works.
   @Test func f8TheAccessoryComesBackBesideItsGhost() async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")
@@ -215,10 +216,10 @@ import Testing
     }
   }
 
-  /// No report describes this case in more detail than F7 (locking the device), so the test plays a plausible sequence:
-  /// the device is locked, the accessory turns itself off a minute later, and the app is notified when the device is
-  /// unlocked. If the app has the background mode, locking alone changes nothing; otherwise the app loses all
-  /// accessories.
+  /// The reports say no more about this case than about F7 (locking the device), so the test plays a plausible
+  /// sequence. The device is locked, the accessory turns itself off a minute later, and the app is notified when the
+  /// device is unlocked. If the app declares the background mode, locking the device changes nothing by itself.
+  /// Otherwise, the app loses all accessories.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []
@@ -228,7 +229,7 @@ import Testing
       let session = try #require(client.session)
       let streams = session.listen()
       await world.settle()
-      // The device is locked: the app leaves the screen and is suspended seconds later.
+      // The device is locked, so the app leaves the screen and is suspended a few seconds later.
       world.move(to: .background)
       await world.advance(by: .seconds(5))
       world.move(to: .suspended)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ExternalAccessory
 
-/// Reads an Info.plist in XML and binary form; Foundation creates the binary files.
+/// Reads an Info.plist in XML and in binary form. Foundation creates the binary files.
 @Suite(.waits) struct InfoPlistTests {
   static let xml = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -133,11 +133,11 @@ import Testing
   }
 }
 
-/// Like a global variable of the app, this constant is read when the program is loaded, before `main` and before the
-/// manager is used.
+/// Like a global variable in an app, this constant is initialized when the program is loaded, before `main` runs and
+/// before the manager is used.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
-/// Only ``InfoPlistTests`` runs these tests, in a process that has EASIM_INFO_PLIST set.
+/// Only ``InfoPlistTests`` runs these tests. It does so in a process in which EASIM_INFO_PLIST is set.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct EarlyReaders {
   @Test func theBundleHasItFromTheStart() {
     #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])

@@ -47,8 +47,8 @@ import Testing
     let local = LocalFolder()
     let folder = local.folder.file("Linux")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Another process copies the program, because a file that this process wrote cannot be run while another test's
-    // child process holds its descriptor.
+    // A separate process copies the program. If this process wrote the file, the file could not be run while another
+    // test's child process holds the file's descriptor.
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
     copy.arguments = [BuiltProducts.program("EADemoClient"), "\(folder)/App"]
@@ -92,7 +92,7 @@ import Testing
       said += String(decoding: more, as: UTF8.self)
     }
     #expect(said.contains("ExternalAccessory: the app does not see Echo"))
-    // The process that runs the tests may block SIGTERM, and the client would inherit this.
+    // The process that runs the tests may block SIGTERM, and the client would inherit the blocked signal.
     kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
     let all = try local.run(

@@ -3,11 +3,11 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests the behavior N7 of docs/external-accessory.md as apps see it: `Thread.isMainThread` in notifications,
-/// delegates and stream events under Swift Testing, where the main thread has ended. Also tests apps that wait for the
-/// main queue.
+/// Tests behavior N7 in docs/external-accessory.md as apps see it: `Thread.isMainThread` in notifications, delegate
+/// calls and stream events under Swift Testing, where the main thread has ended. Also tests apps that wait for the main
+/// queue.
 @Suite(.waits) struct MainThreadTests {
-  /// A client, seen in the field, that updates its user interface on whatever thread calls it.
+  /// A client, modeled on one in the field, that updates its user interface on whatever thread it is called on.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {
     private(set) var seen: [String] = []
     private var observers: [any NSObjectProtocol] = []
@@ -89,7 +89,7 @@ import Testing
   }
 }
 
-/// This suite ends its process. Only ``MainThreadTests`` runs this suite.
+/// The tests in this suite end their process. Only ``MainThreadTests`` runs this suite.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct SelfWaiters {
   static let line = #line + 2
 

@@ -23,7 +23,7 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // Only the first connect notification shows that the user chose the accessory; the following disconnect and the
+      // Only the first connect notification states that the user chose the accessory. The disconnect after it and the
       // next connect do not.
       await world.unplug(echo)
       await world.plugIn(echo)

@@ -2,8 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the app's process: killed and crashed while a session is open, launched again, shared with other listeners,
-/// and running for a whole day.
+/// Tests the app's process. The process is killed and crashes while a session is open, is launched again, is shared
+/// with other listeners, and runs for a whole day.
 @Suite struct ProcessTests {
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withOpenSession { world, parts in
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// On some systems (W21), the killed app's session remains open, and the next app cannot open a session.
+  /// On some systems (W21), the killed app's session remains open and prevents the next app from opening one.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withOpenSession(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world, parts in
       world.killApp(sessions: .left)

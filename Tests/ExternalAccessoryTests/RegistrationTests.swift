@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests registration and notifications: the behaviors N1, N2, … of docs/external-accessory.md.
+/// Tests registration and notifications: behaviors N1, N2, … in docs/external-accessory.md.
 @Suite struct RegistrationTests {
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in
@@ -176,7 +176,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
-      // The same pair of glasses can be reached over two transports.
+      // The app can reach the same pair of glasses over two transports.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }
@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// Two connections are followed by only one disconnection, for the more recent connection, or by none if the system
-  /// does not notice that the first connection is gone.
+  /// Two connects are followed by only one disconnect, for the more recent connection. They are followed by none if the
+  /// system does not notice that the first connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

@@ -3,7 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests what a failed test reports about its world. The tests fail in a separate process that runs this test bundle.
+/// Tests what a failed test reports about its world. The failing tests run in a separate process, which also runs this
+/// test bundle.
 @Suite(.waits) struct ReportTests {
   private func output(of test: String) throws -> String {
     let result = try TestBundle.run("DeliberateFailures/\(test)")

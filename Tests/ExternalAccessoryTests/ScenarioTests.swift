@@ -7,8 +7,8 @@ import Testing
 @testable import ExternalAccessorySimulation
 
 @Suite struct ScenarioTests {
-  /// Plays every shipped scenario twice: in a world, with the client of the command-line tool, and with `easim scenario
-  /// run`. Both runs must put identical bytes on the cables and produce identical timelines.
+  /// Plays every shipped scenario twice: once in a world with the command-line tool's client, and once with `easim
+  /// scenario run`. In both runs, the bytes on the cables and the timelines must be identical.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
     let local = LocalFolder()
@@ -20,7 +20,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     let scenario = try #require(settings.scenario)
     settings.keepsTranscript = true
-    // The test uses the scenario's own app; the app that the manager shows plays no part.
+    // The test uses the scenario's own app. The app that uses the manager is not involved.
     settings.rules = AppRules()
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
@@ -34,15 +34,15 @@ import Testing
       await world.settle()
       #expect(!transcript.isEmpty)
       #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
-      // The last line is the command's verdict. The printed advice is removed, because it names options that exist only
-      // on the command line.
+      // The last line is the command's verdict. The printed advice is removed, because it mentions options that exist
+      // only on the command line.
       let lines = printed.replacing(/,"advice":"[^"]*"/, with: "").split(separator: "\n")
       #expect(world.events.map(\.json) == lines.dropLast().map(String.init))
     }
   }
 
-  /// An app that uses Apple's API sees the same world: until the first session is opened, the cables carry the same
-  /// bytes.
+  /// An app that uses Apple's API sees the same world. Until the first session is opened, the bytes on the cables are
+  /// the same.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()
@@ -127,7 +127,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // This limit holds even on a very busy machine.
+      // The time stays below this limit even on a very busy machine.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -18,7 +18,7 @@ import Testing
         switch closes {
         case "one": session.inputStream?.close()
         case "both": session.stop()
-        // The accessory is gone, so there is nothing left to close.
+        // Once the accessory is gone, there is nothing left to close.
         case "accessory": simulated.unplug()
         default: break
         }
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  /// The bytes that the app wrote must be sent before the session ends, but the accessory does not read them.
+  /// The app's bytes must be sent before the session ends, but the accessory is not reading them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await plugInEcho(world)

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// A stale accessory claims to be connected, but no session with it can be opened.
+  /// A stale accessory claims to be connected, but the app cannot open a session with it.
   @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
     try await withSimulatedWorld(.with { $0.rules.settlingTime = .seconds(365 * 24 * 3600) }) { world in
       let (simulated, accessory) = try await accessory(world)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// A test can state what an accessory must have received, regardless of the accessory's behavior.
+  /// A test can check what an accessory has received, regardless of how the accessory behaves.
   @Test func whatAnAccessoryReceivedIsExpected() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -275,7 +275,7 @@ import Testing
       var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
       #expect(session?.protocolString == "com.example.echo")
       await world.unplug(simulated)
-      // Only the session retains the accessory: the accessory is no longer in the list.
+      // The accessory is no longer in the list, so only the session retains it.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
       session = nil

@@ -2,9 +2,9 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests a common mistake (T7): a write accepts fewer bytes than requested, and the client ignores the result.
+/// Tests a common mistake (T7): a write accepts only some of the bytes, and the client ignores the result.
 @Suite struct ShortWriteTests {
-  /// A client, seen in the field, that sends each message with one write and ignores the result.
+  /// A client, modeled on one in the field, that sends each message with a single write and ignores the result.
   private final class CarelessClient: NSObject, StreamDelegate, @unchecked Sendable {
     static let lineOfWrite = #line + 12
     private var messages: [[UInt8]]
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// A client that keeps the remaining bytes and writes them in pieces.
+  /// A client that keeps the remaining bytes and writes them later, in pieces.
   private final class CarefulClient: NSObject, StreamDelegate, @unchecked Sendable {
     private var rest: [UInt8]
     private let piece: Int

@@ -3,7 +3,8 @@ import ExternalAccessorySimulation
 import Testing
 
 @Suite struct StreamDelegateTests {
-  /// A delegate that uses its stream while it is being deallocated, like clients that close their streams in `deinit`.
+  /// A delegate that uses its stream while the delegate is being deallocated, like clients that close their streams in
+  /// `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
     private let stream: Stream
     init(_ stream: Stream) { self.stream = stream }
@@ -11,7 +12,7 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Checking for a delegate retains it briefly, and this may be the last reference to the delegate.
+  /// Checking whether there is a delegate retains it briefly. This may be the last reference to the delegate.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withOpenSession { world, parts in
       let input = try #require(parts.session.inputStream)

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests how streams end: some of the behaviors T1, T2, … of docs/external-accessory.md.
+/// Tests how streams end: some of the behaviors T1, T2, … in docs/external-accessory.md.
 @Suite struct StreamEndTests {
   @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
     try await withOpenSession { world, parts in
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// The bytes precede the end, and are announced until all of them have been read. The output stream announces no
-  /// space.
+  /// The bytes come before the end, and are announced until all of them have been read. The output stream does not
+  /// announce that it has space.
   @Test func t10ArrivedBytesAreReadBeforeTheEndIsReported() async throws {
     try await withOpenSession { world, parts in
       parts.far.send(counting(10))
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// More bytes have arrived than a stream can hold, and the app has read none of them.
+  /// More bytes have arrived than a stream can hold, and the app has not read any of them.
   @Test func t10ArrivedBytesCanBeReadAfterTheAccessoryHasGone() async throws {
     try await withOpenSession(.with { $0.bufferSizes = 1000 }) { world, parts in
       parts.far.send(counting(50_000))
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// The app receives the end event of one stream, and writes before it receives the end event of the other. Both end
-  /// events are still delivered.
+  /// The app has received the end event of one stream but not yet that of the other when it writes. Both end events are
+  /// still delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
@@ -148,8 +148,8 @@ import Testing
     }
   }
 
-  /// Streams that are scheduled on another thread end on that thread, regardless of when the main thread is notified of
-  /// the disconnect.
+  /// Streams that are scheduled on another thread end on that thread, no matter when the disconnect notification
+  /// reaches the main thread.
   @Test func t12StreamsOfAnotherThreadEndOnThatThread() async throws {
     try await withSimulatedWorld { world in
       manager.registerForLocalNotifications()
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  /// The session is opened, written to and released in one step, before the accessory notices any of this.
+  /// The app opens a session, writes to it and releases it in one step, before the accessory notices any of this.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower end reads.
+/// Tests the bytes of streams (T). All of them arrive, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
     try await withOpenSession(.with { $0.sendBufferSize = 1000 }) { world, parts in
@@ -85,7 +85,7 @@ import Testing
     try await withOpenSession(.with { ($0.bytesPerSecond, $0.sendBufferSize) = (7500, 65536) }) { world, parts in
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
-      // The bytes alone take 1.33 s; with packet headers they take a little longer.
+      // The bytes alone take 1.33 s. With the packets' headers, the transfer takes a little longer.
       await world.advance(by: .milliseconds(1330))
       #expect(parts.far.received.count < 10_000)
       await world.advance(by: .milliseconds(120))

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests which events streams deliver, when, and to which delegate: some of the behaviors T1, T2, … of
+/// Tests which events streams deliver, when they do so, and to which delegate: some of the behaviors T1, T2, … in
 /// docs/external-accessory.md.
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
@@ -89,7 +89,7 @@ import Testing
         }
       )
       let loop = try #require(slot.loop)
-      // The thread is kept busy, so that no event is delivered before all the steps have been done.
+      // The thread is kept busy, so that no event is delivered before all steps have been carried out.
       loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
       parts.session.start(recorder, on: loop)
       parts.session.inputStream?.remove(from: loop, forMode: .default)

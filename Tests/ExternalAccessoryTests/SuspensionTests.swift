@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests suspension and the background: the behaviors S1, S2, … of docs/external-accessory.md.
+/// Tests how apps are suspended and behave in the background: behaviors S1, S2, … in docs/external-accessory.md.
 @Suite struct SuspensionTests {
   private var keeping: SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()
@@ -138,9 +138,9 @@ import Testing
     }
   }
 
-  /// The test cannot crash the system's own daemon (docs/external-accessory.md describes what was tried), but it shows
-  /// what apps see of such a crash: without warning, all accessories on all cables disconnect at once, in the middle of
-  /// a transfer, and return with new connection IDs.
+  /// The test cannot crash the system's own daemon (docs/external-accessory.md describes what was tried). Instead, it
+  /// simulates what apps see of such a crash. Without warning and in the middle of a transfer, all accessories on all
+  /// cables disconnect at once, and then return with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
       let recorder = EventRecorder.registered()
@@ -171,8 +171,9 @@ import Testing
     }
   }
 
-  /// The app is suspended between `EASession` and `openCompleted`: no event is delivered until the app runs again, and
-  /// no event is lost. The test runs on the main actor, so that no event is delivered before the app is suspended.
+  /// The app is suspended after it has created the `EASession` and before `openCompleted`. No event is delivered until
+  /// the app runs again, and no event is lost. The test runs on the main actor, so that no event is delivered before
+  /// the app is suspended.
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests what apps can see of the pipe between themselves and the system (T16 and T17).
+/// Tests what apps can see of the pipe between the app and the system (T16 and T17).
 @Suite struct TransportTests {
   private struct Ends {
     let write: ([UInt8]) -> Int
@@ -19,7 +19,7 @@ import Testing
     var seen: [String] = []
     await ends.peerWrites(counting(10))
     seen.append("read \(ends.read(4) ?? [])")
-    // The peer does not read, yet a limited number of bytes is accepted.
+    // Even though the peer is not reading, a limited number of bytes is still accepted.
     let written = ends.write(counting(1_000_000))
     seen.append(written > 0 && written < 1_000_000 ? "a large write is taken in part" : "took \(written)")
     seen.append("write when full: \(ends.write([1]) > 0 ? "taken" : "not taken")")
@@ -27,7 +27,7 @@ import Testing
     seen.append("write when there is room: \(ends.write([7, 8]))")
     await ends.peerWrites([42])
     await ends.peerGoes()
-    // The bytes that had arrived can still be read; after them, every read reports the end.
+    // The bytes that had already arrived can still be read. After them, every read reports the end of the stream.
     seen.append("read \(ends.read(4) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
@@ -37,9 +37,9 @@ import Testing
     return seen
   }
 
-  /// On Apple's systems, streams have been observed to be sockets of a pair (`useSocketInterface`, error 32). On Linux,
-  /// the streams are not sockets, but behave identically at each step. Where a write to a socket would raise SIGPIPE,
-  /// the process must survive.
+  /// Reports show that on Apple's systems the streams are a socket pair (`useSocketInterface`, error 32). easim's
+  /// streams are not sockets, but they must behave identically at each step. Where a write to a socket would raise
+  /// SIGPIPE, the process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(
@@ -85,7 +85,7 @@ import Testing
     private(set) var lastError: Int32 = 0
 
     init() {
-      // A program that another test starts must not inherit either socket.
+      // Programs that other tests start must not inherit these sockets.
       let kind = [SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC].reduce(0) { $0 | Int32($1.rawValue) }
       precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no socket pair")
     }
@@ -122,8 +122,8 @@ import Testing
     }
   }
 
-  /// Only the first bytes cause an event; no later bytes do. According to the field report, the getter also never
-  /// returned; this is not reproduced, and docs/external-accessory.md describes what was tried.
+  /// Only the first bytes cause an event. According to the report from the field, `hasBytesAvailable` also never
+  /// returned. easim does not reproduce that, and docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
     try await withOpenSession(.with { $0.rules.announcesBytesOnce = true }) { world, parts in
       let recorder = parts.session.listen()
@@ -134,7 +134,7 @@ import Testing
       #expect(recorder.all.filter { $0 == "in bytes" }.count == 1)
       #expect(recorder.received == [1])
       #expect(parts.session.inputStream?.hasBytesAvailable == false)
-      // The output stream works as before, and the end is reported.
+      // The output stream still works, and the end of the session is reported.
       #expect(parts.session.write([9]) == 1)
       await world.settle()
       parts.far.close()

@@ -4,10 +4,11 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// Tests how the app's time relates to the world's: timers on the main run loop, a clock, and code that continues to
-/// use real time.
+/// Tests how the app's time relates to the world's time: timers on the main run loop, sleeps on a clock, and code that
+/// keeps using real time.
 @Suite(.waits) struct WorldTimeTests {
-  /// A client, seen in the field, that uses timers to open its session after a delay and then to send heartbeats.
+  /// A client, modeled on one in the field, that uses timers to open its session after a delay and then to send
+  /// heartbeats.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0
@@ -128,7 +129,7 @@ import Testing
 
   @Test func aWorldSaysThatTheAppWaitedInRealTime() async throws {
     try await withSimulatedWorld { world in
-      // The interval starts at the first check, so that the world stands still during the whole interval.
+      // The interval starts at the first check, so that the world stands still for the entire interval.
       var begin: Date?
       await world.expect {
         begin = begin ?? Date()
@@ -150,7 +151,7 @@ import Testing
     }
   }
 
-  /// The patience and the limit are both a day, so the wait can end early only because the app is at rest.
+  /// `patience` and the limit are both a day, so if the wait ends early, this is only because the app is at rest.
   @Test func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
     for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
       let result = try TestBundle.run("AppsAtRest/\(name)")
@@ -172,14 +173,14 @@ import Testing
   }
 }
 
-/// An app that waits by sleeping, which tests themselves must not do.
+/// An app that waits by sleeping. Tests themselves must never do this.
 private enum SleepingApp {
   static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
   static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }
   static func thread() { Thread.sleep(forTimeInterval: 0.8) }
 }
 
-/// A process must contain the threads of only one test, so ``WorldTimeTests`` starts a process for each test.
+/// The process must not contain threads of other tests, so ``WorldTimeTests`` starts a process for each test.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct AppsAtRest {
   private static var patient: SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

@@ -1,7 +1,7 @@
 import Certificates
 import Testing
 
-/// The option `--auth accept` turns whatever an Apple device would refuse into a warning.
+/// With `--auth accept`, easim accepts what an Apple device would refuse, and only logs a warning.
 @Suite struct AcceptingAuthenticatorTests {
   private let accepting = AcceptingAuthenticator(AccessoryVerifier())
 
@@ -22,7 +22,7 @@ import Testing
     #expect(warnings.first?.hasPrefix("authentication: an Apple device would refuse this accessory: ") == true)
   }
 
-  /// The challenge has 20 bytes for certificates of more than 800 bytes, and 32 bytes for all others.
+  /// The challenge is 20 bytes long if the certificate is longer than 800 bytes, and 32 bytes long otherwise.
   @Test(arguments: [(0, 32), (469, 32), (908, 20)])
   func aCertificateThatCannotBeReadIsChallengedAllTheSame(_ count: Int, _ expected: Int) throws {
     let certificate = [UInt8](repeating: 0xCE, count: count)

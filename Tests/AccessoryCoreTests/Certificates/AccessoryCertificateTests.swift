@@ -24,7 +24,7 @@ import Testing
   @Test func soundDEROfAnotherKindIsNoEnvelope() {
     // SEQUENCE { INTEGER 1 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate([0x30, 3, 2, 1, 1]) }
-    // A ContentInfo of type data is valid PKCS#7, but not signed data.
+    // A ContentInfo of type `data` is valid PKCS#7, but it is not signed data.
     let data = bytes("300f06092a864886f70d010701a0020400")
     #expect(throws: CertificateError.notAnEnvelope(reason: "the content is pkcs7-data", first: Array(data.prefix(16))))
     {
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// If the bytes end after the four bytes of tag and length, libcrypto 3.0.19 reports an incomplete header, and 3.0.22
-  /// a missing value. Either report is correct.
+  /// If the input ends after the four bytes that hold the tag and the length, libcrypto 3.0.19 reports an incomplete
+  /// header, and libcrypto 3.0.22 reports a missing value. Either report is correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
     let answers = ["an incomplete tag or length", "a value of 603 bytes, but only 0 are left"]

@@ -55,7 +55,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Some mutations must be refused and others accepted; otherwise the mutations test nothing.
+    // Some mutations must be refused and others accepted. Otherwise, the mutations test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -82,21 +82,21 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value contains all values after it, and has a correct length.
+    // Each value contains all the values after it, and its length is correct.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values are nested deeper than 24"))
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // Runs in a separate process, because parallel tests also allocate. The work is repeated, because a leak grows every
-  // time, while random effects and the allocator's caches even out.
+  // Runs in a separate process, because parallel tests also allocate. The work is repeated many times, because a leak
+  // grows each time, whereas random effects and the allocator's caches average out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // The smallest allocation is 32 bytes, so a leak costs at least 32 bytes a round; the limit is half of that.
+      // The smallest allocation is 32 bytes, so a leak costs at least 32 bytes per round. The limit is half of that.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))
@@ -106,7 +106,8 @@ import Testing
     }
   }
 
-  /// Runs every code path that obtains an object from libcrypto, `rounds` times in exactly the same way.
+  /// Runs every code path that obtains an object from libcrypto. Does this `rounds` times, exactly the same way each
+  /// time.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

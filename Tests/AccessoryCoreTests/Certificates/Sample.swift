@@ -20,8 +20,8 @@ enum Sample {
     }
   }
 
-  /// Returns the range of the X.509 certificate in one of easim's envelopes: after 45 bytes of headers, before an empty
-  /// SET.
+  /// Returns the range of the X.509 certificate in an envelope made by easim. The certificate follows 45 bytes of
+  /// headers and precedes an empty SET.
   static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
     45..<generation.certificateByteCount - 2
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryFormats
 
-/// A format used only in this test. All outputs that the test compares are derived from these few lines.
+/// A type whose format is used only in this test. Everything that the test compares is generated from these few lines.
 private struct Lamp: Equatable {
   enum Color: String, CaseIterable { case red, green }
 
@@ -188,7 +188,7 @@ private enum Effect: Equatable {
     #expect(try complaints("{}") == ["f:1:1: rooms: expected an object with at least 1 name, found an object"])
   }
 
-  // MARK: One of several kinds
+  // MARK: A value that is one of several kinds
 
   @Test(arguments: [
     ("blink", Effect.blink(Blink()), "blink"),

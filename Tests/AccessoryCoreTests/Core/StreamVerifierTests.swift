@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// A correct answer after the wrong one does not change the classification.
+  /// A correct answer that follows the wrong one does not change how the wrong one is classified.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func itIsCalledTheSameWhenTheNextAnswerFollows(
     wrong: WrongAnswer
   ) {

@@ -13,8 +13,8 @@ import Testing
     scratch.match(bytes.span.bytes, Self.stream, from: offset)
   }
 
-  /// The expected bytes were calculated by hand from the formula in the type's documentation, so that two versions of
-  /// easim agree.
+  /// The expected bytes were calculated by hand from the formula in the type's documentation, to make sure that all
+  /// versions of easim agree.
   @Test func theFirstBlocksOfAKnownStreamAreTheseBytes() {
     let low: UInt64 = 0x9E37_79B9_7F4A_7C15
     let high: UInt64 = 0xD1B5_4A32_D192_ED03
@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// A notification may make a sender send more while it is still using its first stretch of bytes.
+  /// While a sender is still using its first stretch of bytes, a notification may cause it to send more.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// Tests EADemo's sessions: echoed bytes, several simultaneous sessions, repetitions, and replies in scripts.
+/// Tests EADemo's sessions: echoed bytes, several sessions at the same time, repetitions, and replies in scripts.
 @Suite struct EADemoSessionTests {
   private var demo = EADemoTranscript()
   private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo")

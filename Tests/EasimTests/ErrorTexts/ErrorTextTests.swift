@@ -8,9 +8,10 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Compares what easim reports about invalid files, options and command lines with the committed texts in `Golden`.
+/// Compares the errors that easim reports for invalid files, options and command lines with the committed texts in
+/// `Golden`.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites the committed texts; the diff then shows what has
+/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites the committed texts. The diff then shows what has
 /// changed.
 @Suite(.waits) struct ErrorTextTests {
   private static let folder = "Tests/EasimTests/ErrorTexts"
@@ -134,7 +135,7 @@ import Testing
     }
   }
 
-  /// The command lines come from the golden file, where each one follows `$ `.
+  /// The command lines come from the golden file, where each is preceded by `$ `.
   @Test func commandLines() throws {
     let golden = "\(Self.folder)/Golden/command-lines.txt"
     let lines = try Repository.text(golden).split(separator: "\n").filter { $0.hasPrefix("$ ") }

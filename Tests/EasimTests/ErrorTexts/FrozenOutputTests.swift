@@ -2,10 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Compares what commands print and write with the committed files in `Tests/Golden`: internal changes to easim must
-/// not change this output. Only commands with reproducible output are included.
+/// Compares what commands print, and the files they write, with the committed files in `Tests/Golden`. Internal changes
+/// to easim must not change this output. Only commands whose output is reproducible are included.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the committed files; the diff then shows what has
+/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the committed files. The diff then shows what has
 /// changed.
 @Suite(.waits) struct FrozenOutputTests {
   /// A command line, the reports that it writes, and the parts of its output that differ between runs.
@@ -105,7 +105,7 @@ import Testing
     let descriptors = [out, err].map { (path: String) -> Int32 in
       Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     }
-    // The commands run in the root of the repository, because they name reports relative to it.
+    // The commands run in the root of the repository, because the paths of their reports are relative to the root.
     let command = #"cd "$0" && exec "$@""#
     let pid = try Spawn(
       "/bin/sh", ["-c", command, Repository.root, BuiltProducts.easim] + words, environment: [:], out: descriptors[0],

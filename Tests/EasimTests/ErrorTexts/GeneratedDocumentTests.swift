@@ -9,7 +9,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// The tables in the documents are generated from the code; `EASIM_REWRITE=1` rewrites them.
+/// The tables in the documents are generated from the code. To rewrite them, set `EASIM_REWRITE=1`.
 @Suite(.serialized) struct GeneratedDocumentTests {
   private func check(_ document: String, _ part: String, _ text: String) throws {
     let difference = try CommittedText.difference("docs/\(document).md", part: part, from: text)
@@ -39,7 +39,7 @@ import Testing
     try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
     let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
-    // The parts that both kinds of files share are explained only once.
+    // What is common to both kinds of files is explained only once.
     let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
     let apps = ScenarioWithApps.format().shape.tables(heading: "###", elsewhere: known.merging(parts) { $1 })
     try check("scenario-files", "apps", apps)

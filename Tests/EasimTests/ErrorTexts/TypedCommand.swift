@@ -4,8 +4,8 @@ import TestSupport
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 
-  /// Returns the command's stderr, its stdout, and its exit code unless that is 2. A word in single quotes may contain
-  /// spaces.
+  /// Returns the command's stderr and stdout, and also its exit code if that is not 2. A word in single quotes may
+  /// contain spaces.
   static func output(of line: Substring) throws -> String {
     let place = TemporaryFolder()
     let out = try Self.open(place.file("out"))

@@ -11,7 +11,7 @@ import Testing
   ])
   func noFindingComesBack(target: String) throws {
     let findings = try Findings(of: target)
-    // The folder must contain at least the README; an empty list means that the folder has been moved.
+    // The folder contains at least a README, so an empty list means that the folder has been moved.
     #expect(!findings.files.isEmpty)
     for bytes in findings.files {
       switch target {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Creates or accepts sockets as another user, which requires root. The kernel records the current thread's user with
+/// Creates or accepts sockets as another user. This requires root. The kernel records the current thread's user for
 /// each socket.
 func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
   typealias SetUser = @convention(c) (uid_t) -> Int32

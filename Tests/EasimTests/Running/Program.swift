@@ -1,8 +1,8 @@
 import Glibc
 import TestSupport
 
-/// A program that a test runs as a user would: the test starts it, reads its output line by line, interrupts it, and
-/// waits for it to end.
+/// A program that a test runs as a user would. The test starts the program, reads its output line by line, interrupts
+/// it, and waits for it to end.
 ///
 /// Tests never wait for a fixed time, only for a line of output or for the program's end. If a wait exceeds a time
 /// limit, the test fails and shows all output. The program is killed when this object is released.
@@ -27,7 +27,7 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// The time after which a wait counts as hung; generous, because sanitizers and busy machines are slow.
+  /// The time after which a wait counts as hung. It is generous, because sanitizers and busy machines are slow.
   static let hangLimit = 60_000
 
   private let command: String
@@ -44,9 +44,10 @@ final class Program {
   /// Starts the program at `path`.
   ///
   /// - Parameters:
-  ///   - environment: variables in addition to the few that every program gets.
+  ///   - environment: environment variables in addition to the few that every program gets.
   ///   - stdin: the file that the program reads; empty by default.
-  ///   - stdout: a descriptor for the program's output, which the caller owns; `stderr` likewise.
+  ///   - stdout: the descriptor to which the program's output goes. The caller owns this descriptor, and likewise
+  ///   `stderr`.
   init(
     path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
     stdout: Int32? = nil, stderr: Int32? = nil
@@ -92,7 +93,7 @@ final class Program {
     }
   }
 
-  /// Reads the output so far, so that a running program never has to wait for a reader.
+  /// Reads whatever output there is, so that a running program never has to wait for a reader.
   func catchUp() throws {
     while try pump(nil) {}
   }
@@ -109,8 +110,8 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Reads the available output of both streams; if `what` is given, waits for output. Returns true if there was any
-  /// output.
+  /// Reads the available output of both streams. If `what` is given, first waits for output. Returns true if there was
+  /// any output.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [
@@ -129,7 +130,7 @@ final class Program {
   }
 }
 
-/// The error for a program that did not do what the test waited for; it contains the program's output.
+/// The error for a program that did not do what the test was waiting for. It contains the program's output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }

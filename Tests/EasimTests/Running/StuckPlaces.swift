@@ -4,8 +4,8 @@ import TestSupport
 
 /// A full pipe that blocks the next write until the test reads from it.
 ///
-/// The pipe is a FIFO, because opening a FIFO with O_CLOEXEC leaves no moment in which another test's program could
-/// inherit it.
+/// The pipe is a FIFO, because a FIFO can be opened with O_CLOEXEC, so that no other test's program can ever inherit
+/// it.
 final class FullPipe {
   private(set) var writingEnd: Int32
   private let readingEnd: Int32
@@ -57,7 +57,7 @@ final class FullPipe {
   }
 }
 
-/// A FIFO that is open for reading, but is read only when a test asks for it.
+/// A FIFO that is open for reading but that is read only when a test calls `read`.
 final class UnreadFIFO {
   let path: String
   private let readingEnd: Int32
@@ -129,7 +129,7 @@ final class StoppedTerminal {
 }
 
 private enum StuckPlace {
-  /// Reads the next output, which is empty at the end. Throws an error if no output arrives in time.
+  /// Reads the next output, and returns an empty string at the end. Throws an error if no output arrives in time.
   static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
     var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {

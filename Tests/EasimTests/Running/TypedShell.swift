@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An interactive bash with easim's completion, which receives lines key by key, so that the test sees what readline
+/// An interactive bash with easim's completion. It receives lines key by key, so that a test sees what readline
 /// actually inserts and what the shell then runs.
 ///
-/// The keys are read from a file, byte by byte, so the result does not depend on timing. `easim` is
-/// `Tests/Support/TypedShell/easim`: it asks the real program for completions, and records the words of all other
+/// The keys are read from a file, byte by byte, so the result does not depend on timing. In this shell, `easim` is
+/// `Tests/Support/TypedShell/easim`, which asks the real program for completions and records the words of all other
 /// commands.
 ///
 /// ```swift
@@ -35,7 +35,7 @@ final class TypedShell {
 
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
-  /// Returns the completions offered at the end of a line, as the shell would insert them.
+  /// Returns the completions that are offered at the end of a line, in the form in which the shell would insert them.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
     // Clears the line instead of running it.
@@ -61,7 +61,8 @@ final class TypedShell {
     return try Self.read(place.bytes("notes") ?? [], bash)
   }
 
-  /// Reads the recorded commands: a count for each, then that many words; every item ends with a zero byte.
+  /// Reads the recorded commands. Each command is a count followed by that many words. The count and each word end with
+  /// a zero byte.
   private static func read(_ notes: [UInt8], _ bash: Program.Remains) throws -> [[String]] {
     var words = notes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
       .map { String(decoding: $0, as: UTF8.self) }[...]

@@ -43,11 +43,11 @@ struct USBMock {
 
   /// Runs `easim` to its end with this device plugged in.
   ///
-  /// If the device is unplugged between a request and its answer, umockdev's library aborts the program into which it
-  /// is loaded. An aborted run proves nothing about easim, so the run is repeated, up to ten times.
+  /// If the device is unplugged between a request and its answer, umockdev's library aborts the program that has loaded
+  /// it. An aborted run proves nothing about easim, so the run is repeated, up to ten times.
   func run(_ words: String...) throws -> Program.Remains {
-    // A transfer through umockdev's processes takes a millisecond, or many times that on a busy machine, so the time
-    // limit is generous.
+    // A transfer through umockdev's processes takes a millisecond, but much longer on a busy machine, so the time limit
+    // is generous.
     let isTimed = !["send", "info", "console"].contains(words.first) || words.contains("--timeout")
     var runs = 0
     while true {

@@ -6,12 +6,12 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Plugs in and unplugs accessories repeatedly, while eight of the app's threads open, write and close at random, in
-/// real time and only through the public API. The soak runs in a separate process, so that all descriptors and memory
-/// of that process belong to the soak.
+/// Repeatedly plugs in and unplugs accessories, while eight of the app's threads open sessions, write and close them at
+/// random. The soak runs in real time and uses only the public API. The soak runs in a separate process, so that all
+/// descriptors and memory of that process belong to the soak.
 ///
-/// `EASIM_SOAK_PLUGS` is the number of times to plug in: a few by default, more in `.ci/nightly`; easim must pass with
-/// 10,000.
+/// `EASIM_SOAK_PLUGS` is the number of times to plug in an accessory. The default is small, and `.ci/nightly` uses a
+/// larger number. easim must pass with 10,000.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfThePlugs() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -21,7 +21,7 @@ import Testing
     }
     // The findings or, if there are none, a line that summarizes the run.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      // These messages are caused by threads that take sessions from each other.
+      // Threads that take sessions from each other cause these messages.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")
     print(said)
     #expect(said.hasPrefix("soak:") && !said.contains("\n"), "\(said)")
@@ -33,7 +33,8 @@ enum Soak {
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // A short soak does not check the heap, because the check has to wait until the caches of idle threads are gone.
+    // A short soak does not check the heap, because the check would have to wait until the caches of idle threads are
+    // gone.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate memory that the process keeps permanently.
@@ -48,9 +49,9 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most bytes must arrive; otherwise, data transfer would hardly be tested.
+    // Most bytes must arrive. Otherwise, the soak would hardly test the transfer of data.
     if total.read < total.lost { findings.append("more was lost than read") }
-    // One of the first worlds' loops may still have been shutting down when the descriptors were counted.
+    // When the descriptors were counted, the loop of one of the first worlds may still have been shutting down.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
     let left = SoakRound.descriptors(beside: descriptors)
     if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
@@ -77,23 +78,23 @@ final class SoakRound: @unchecked Sendable {
     }
   }
 
-  /// Returns the number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each
-  /// thread caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which exist for
-  /// five seconds. The caches take 22 MB after accessories were plugged in 10,000 times, and up to 1 MB for the dozen
-  /// threads that remain.
+  /// Returns the number of bytes that are still allocated once the Dispatch library's idle threads are gone. Each
+  /// thread caches up to 1,024 blocks of 80 bytes. A run loop with a limit creates many such threads, which exist for
+  /// five seconds. After accessories have been plugged in 10,000 times, the caches take up 22 MB. The dozen threads
+  /// that remain use up to 1 MB.
   static func idleHeap() async -> Int {
     await until { ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count < 12 }
     return Int(mallinfo2().uordblks)
   }
 
-  /// Returns the open descriptors, except for timers, which the dispatch library creates when it first needs one. The
-  /// descriptors reveal a run loop or a world that was not released.
+  /// Returns the open descriptors, except those of timers, which the Dispatch library creates when it first needs them.
+  /// These descriptors reveal run loops and worlds that were not released.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// Returns the descriptors that are open in addition to `others`. A descriptor that occurs n more times than in
-  /// `others` is listed n times.
+  /// Returns the descriptors that are open now but are not in `others`. A descriptor that is open n times more than it
+  /// occurs in `others` is listed n times.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in
@@ -125,8 +126,8 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // The cable is pulled after zero to three more complete sessions, as soon as a session with the accessory is
-        // open.
+        // Waits until up to three more sessions have been completed and a session with the accessory is open, and then
+        // pulls the cable.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
@@ -138,8 +139,8 @@ final class SoakRound: @unchecked Sendable {
           ledger.find("plug \(number) was never seen")
           break
         }
-        // The session may just have been closed. A check below ensures that most sessions are open when the cable is
-        // pulled.
+        // The session may just have been closed. A check below ensures that in most cases a session is open when the
+        // cable is pulled.
         if ledger.openCount(id) > 0 { openAtThePull += 1 }
         ledger.cableGoes(id)
         if random.below(2) == 0 { accessory.unplug() } else { accessory.pull() }
@@ -147,12 +148,12 @@ final class SoakRound: @unchecked Sendable {
         accessory.plugIn()
       }
       for thread in threads { thread.stop() }
-      // Bytes written before a session is closed normally are still sent.
+      // Bytes that were written before a session was closed normally are still sent.
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Two kinds of misuse are expected: clients that release everything without closing it, and threads that take
-      // sessions from each other.
+      // Two kinds of misuse are expected, because some clients release everything without closing it, and some threads
+      // take sessions from each other.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")

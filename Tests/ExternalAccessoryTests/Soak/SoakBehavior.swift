@@ -3,13 +3,14 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session: the session's number in four bytes, then bytes that depend on the number and their position.
+/// The bytes of a session. The first four are the session's number. The others depend on that number and on their
+/// position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// Returns up to `longest` of a session's bytes, starting at a position.
+  /// Returns up to `longest` of a session's bytes, starting at the given position.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -39,14 +40,14 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's behavior: it checks every byte, records it in the ledger and sends it back. The accessory stops
+/// The accessory's behavior. The accessory checks every byte, records it in the ledger and sends it back. It stops
 /// reading while too many bytes are waiting to be sent.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
-  /// The accessory's end of one session. Use this object only on the loop.
+  /// The accessory's end of one session. Use this object only on the event loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?

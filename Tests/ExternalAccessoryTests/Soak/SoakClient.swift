@@ -2,8 +2,8 @@ import AccessoryFormats
 import ExternalAccessory
 import TestSupport
 
-/// One of the app's threads in a soak: opens a session with any accessory, writes, reads what comes back, closes the
-/// session in one of several ways, and starts again, until it is stopped.
+/// One of the app's threads in a soak. Until it is stopped, the thread repeatedly opens a session with one of the
+/// accessories, writes, reads what comes back, and closes the session in one of several ways.
 final class SoakThread: @unchecked Sendable {
   private let number: Int
   private let ledger: SoakLedger
@@ -36,7 +36,7 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, which takes the session
+    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and takes the session
     // from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
@@ -74,7 +74,7 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // The thread either closes both streams, in either order, or releases everything, which has the same effect.
+    // The thread either closes both streams, in either order, or releases everything. Both have the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:
@@ -150,7 +150,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     lock.withLock {
       guard let output = session?.outputStream, written < quota else { return }
       guard output.hasSpaceAvailable else {
-        // A client without a delegate notices the end of a stream from the stream's status.
+        // A client without a delegate recognizes the end of a stream by the stream's status.
         if output.streamStatus != .open { isBroken = true }
         return
       }
@@ -166,7 +166,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// Tracks objects that must have been released by the end of the soak.
+/// Keeps track of objects that must have been released by the end of the soak.
 final class SoakWatch: @unchecked Sendable {
   private struct Weak { weak var object: AnyObject? }
 

@@ -3,16 +3,16 @@ import ExternalAccessory
 /// Records the bytes of every session in a soak, as seen by the app and by the accessory.
 ///
 /// Each session has an account that records what the app wrote, and how much of it the accessory read and sent back.
-/// Every byte depends on its position, so that a byte that is lost, duplicated, changed or in the wrong session is
-/// noticed at once. An account may end with fewer bytes read than written only if the session was interrupted: the
-/// cable was pulled, or another thread opened a session for the same protocol of the same accessory.
+/// The value of each byte depends on its position, so a byte that is lost, duplicated, changed or in the wrong session
+/// is noticed at once. The accessory may have read fewer bytes than the app wrote only if the session was interrupted:
+/// the cable was pulled, or another thread opened a session for the same accessory and protocol.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
     let key: String
     var written = 0
     var read = 0
     var echoed = 0
-    /// Whether the cable was pulled or another session replaced this one, in which case bytes in transit may be lost.
+    /// Whether the cable was pulled or another session replaced this one. If so, bytes in transit may be lost.
     var isDisturbed = false
     var isClosed = false
     var isOver = false
@@ -59,7 +59,7 @@ final class SoakLedger: @unchecked Sendable {
       lastToken += 1
       var account = Account(key: "\(connectionID) \(protocolName)")
       account.isDisturbed = going.contains(connectionID)
-      // The later session closes the earlier one, and bytes in transit are lost.
+      // The new session closes the earlier one, whose bytes in transit are lost.
       for (token, other) in accounts where other.key == account.key {
         accounts[token]?.isDisturbed = true
         account.isDisturbed = true
@@ -92,7 +92,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Marks an accessory's sessions as interrupted, before the accessory's cable is pulled.
+  /// Call this before an accessory's cable is pulled. Marks the accessory's sessions as interrupted.
   func cableGoes(_ connectionID: Int) {
     lock.withLock {
       going.insert(connectionID)
@@ -105,7 +105,8 @@ final class SoakLedger: @unchecked Sendable {
   /// Whether both the app and the accessory are done with all sessions that were not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// Settles all accounts. Call this once the cables are gone, because open sessions then end unobserved.
+  /// Settles all accounts. Call this once the cables are gone, because sessions that are still open then end without
+  /// being recorded.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {
@@ -116,7 +117,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Removes an account once both ends have finished with it, and adds it to the total. The caller holds the lock.
+  /// If both ends have finished with an account, removes it and adds it to the total. The caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

@@ -52,7 +52,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private var bytes: [UInt8] = []
   private let input: Stream?
   private let onEvent: (Stream, Stream.Event) -> Void
-  /// The maximum number of bytes read for each event; with 0, nothing is read.
+  /// The maximum number of bytes to read for each event. If it is 0, nothing is read.
   let readSize: Int
 
   init(
@@ -149,7 +149,7 @@ extension EASession {
   func write(_ bytes: [UInt8]) -> Int { outputStream?.write(bytes, maxLength: bytes.count) ?? -1 }
 }
 
-/// The resulting bytes count 0, 1, 2, … 255, 0, …
+/// The resulting bytes are 0, 1, 2, …, 255, 0, …
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
 let manager = EAAccessoryManager.shared()

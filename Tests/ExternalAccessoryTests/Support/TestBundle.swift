@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Runs this same test bundle in a separate process, for tests that fail or end their process on purpose.
+/// Runs this test bundle again in a separate process, for tests that intentionally fail or end their process.
 enum TestBundle {
   private static let variable = "EASIM_DELIBERATE_FAILURES"
 
-  /// Whether the current process is the separate process.
+  /// Whether this process is the separate one.
   static var isInner: Bool { ProcessInfo.processInfo.environment[variable] == "1" }
 
   static func run(_ test: String, _ more: [String: String] = [:]) throws -> (output: String, status: Int32) {

@@ -14,11 +14,11 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// The time after which a waiting test fails; generous, because a machine may be heavily loaded.
+/// The time after which a wait makes a test fail. It is generous, because the machine may be heavily loaded.
 let hangLimit = Duration.seconds(60)
 
-/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs instead of
-/// RFCOMM. Everything runs on one loop.
+/// A private D-Bus with a mock of BlueZ. The mock has two adapters and the devices that a test adds, and uses socket
+/// pairs in place of RFCOMM. Everything runs on one loop.
 final class BluetoothLab {
   let loop: EpollLoop
   let address: String
@@ -52,7 +52,7 @@ final class BluetoothLab {
 
   deinit { killBus() }
 
-  /// The mock starts as soon as the new daemon accepts clients.
+  /// The mock can start as soon as the new daemon accepts clients.
   private static func play(_ place: MessageBus.Place, on loop: EpollLoop) throws -> MockBlueZ {
     for _ in 0..<3_000 {
       if let blueZ = try? MockBlueZ(place, on: loop) { return blueZ }
@@ -74,7 +74,7 @@ final class BluetoothLab {
     daemon = nil
   }
 
-  /// Restarts BlueZ; registrations are lost, but pairings remain.
+  /// Restarts BlueZ. Registrations are lost, but pairings remain.
   func restartService() throws {
     let (adapters, devices) = (blueZ.adapters, blueZ.devices)
     stopService()
@@ -82,7 +82,7 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
-  /// Lets another BlueZ take over the name, which the bus reports in a single signal.
+  /// Lets another BlueZ take over the name. The bus reports this in a single signal.
   func replaceService() throws {
     let old = blueZ
     blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
@@ -98,7 +98,7 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
-  /// Creates a medium on this bus. Each role needs its own medium, as if the roles were in separate processes.
+  /// Creates a medium on this bus. Each role needs its own medium, as if the two roles were separate processes.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(

@@ -108,7 +108,7 @@ import Testing
     #expect(BluetoothError(BusError.remote(name: name, message: message), adapter: "hci1") == meaning)
   }
 
-  /// A service that is already installed only needs to be started with the machine's service manager.
+  /// If the service is already installed, the user only needs to start it with the machine's service manager.
   @Test func aServiceIsInstalledOnlyWhereItIsMissing() {
     #expect(SystemService.bus.start { _ in false } == "sudo apt-get install dbus && sudo service dbus start")
     #expect(SystemService.bus.start { $0.hasSuffix("/dbus-daemon") } == "sudo service dbus start")

@@ -13,7 +13,7 @@ import Testing
     let (first, second) = (try RawHost(), try RawHost())
     try first.connect(lab, from: "00:AA:01:00:00:00")
     lab.run(until: { first.hasDetection })
-    // The first connection is still open, as after rfkill on the host.
+    // The first connection is still open, as it is after Bluetooth has been turned off on the host with rfkill.
     try second.connect(lab, from: "00:AA:01:00:00:00")
     lab.run(until: { second.hasDetection })
     lab.run(until: { first.isClosed })

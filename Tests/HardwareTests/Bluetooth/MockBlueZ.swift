@@ -23,22 +23,22 @@ final class MockBlueZ {
   private(set) var calls: [String] = []
   var failures: [String: (name: String, message: String)] = [:]
   var silences: Set<String> = []
-  // Both closures receive the mock as an argument: a closure that captured the mock's lab would keep the lab and the
-  // bus process alive forever.
+  // Both closures receive the mock as an argument. A closure that captured the mock's lab instead would keep the lab
+  // and the bus process alive forever.
   var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
   var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: whether to take over the name from another mock, like a daemon that starts before the old
+  /// - Parameter replaces: whether to take the name over from another mock, like a daemon that starts before the old
   ///   one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
-    // The flags are 1 to replace the owner of a name, and 2 to allow replacement.
+    // The flag 1 replaces the owner of the name, and the flag 2 allows this mock to be replaced.
     var result: Int32 = 0
-    // A mock that has disconnected may keep the name until the bus notices. Each attempt is one round trip on the bus;
-    // the limit only keeps the test from hanging.
+    // A mock that has disconnected may keep the name until the bus notices. Each attempt is one round trip on the bus.
+    // The limit only prevents the test from hanging.
     for _ in 0..<20_000 {
       result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
       if result != -EEXIST { break }
@@ -78,7 +78,7 @@ final class MockBlueZ {
     return path
   }
 
-  /// Pairs the two adapters: hci0 is the host's, hci1 the accessory's.
+  /// Pairs the two adapters: hci0 belongs to the host, and hci1 to the accessory.
   func pairAdapters() throws {
     try addDevice("hci0", "00:AA:01:00:00:01", services: [AccessoryService.accessory])
     try addDevice("hci1", "00:AA:01:00:00:00", services: [AccessoryService.device])
@@ -218,7 +218,7 @@ final class MockBlueZ {
 /// Sockets between the adapters of a ``MockBlueZ``. A connection reaches whichever process offers a service on that
 /// channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
-  // Used only on the loop.
+  // Used only on the event loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
   var failures: [Int32] = []

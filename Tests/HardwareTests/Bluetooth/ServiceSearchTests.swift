@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// Compares SDP with bytes written by hand according to the Bluetooth Core Specification.
+/// Compares SDP packets with bytes written by hand according to the Bluetooth Core Specification.
 @Suite struct ServiceSearchTests {
   private let record: [UInt8] = [
     0x35, 0x13,  // the list of records
@@ -67,7 +67,7 @@ import Testing
     let long: [UInt8] =
       [0x35, 0x1D, 0x35, 0x1B, 0x09, 0x00, 0x04, 0x35, 0x16, 0x35, 0x14, 0x1C, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00]
       + [0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB, 0x08, 0x07]
-    // RFCOMM comes first in this record, because devices may list protocols in any order.
+    // Devices may list protocols in any order. In this record, RFCOMM comes first.
     var bytes = long
     bytes[1] = UInt8(long.count - 2)
     bytes[3] = UInt8(long.count - 4)

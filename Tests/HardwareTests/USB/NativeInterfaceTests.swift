@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests native transport on a USB/IP server with a client that sends bytes written by hand. Interface 1 carries `a.b`
-/// on endpoints 83 and 03; interface 2 carries `c.d` on endpoints 84 and 04.
+/// Tests native transport on a USB/IP server. The client sends bytes written by hand. Interface 1 carries `a.b` on
+/// endpoints 83 and 03, and interface 2 carries `c.d` on endpoints 84 and 04.
 @Suite struct NativeInterfaceTests {
   let rig = USBIPRig(natives: ["a.b", "c.d"])
 
@@ -234,13 +234,14 @@ import Testing
     client.send(USBIPBytes.submit(200, incoming: true, endpoint: 1, length: 4))
     try rig.pass(.seconds(100))
     #expect(rig.cables.count == 1 && rig.cables[0].end == nil)
-    // The accessory answers the client's read; the client then stays silent while it processes the result.
+    // The accessory answers the client's read, and the client then stays silent while it processes the result.
     #expect(rig.cables[0].send([1]) == 1)
     try rig.pass(.seconds(100))
     #expect(rig.cables[0].end == nil)
   }
 
-  /// While too many answers are waiting for the client, its requests are not read; TCP then slows the client down.
+  /// While too many answers are waiting to be sent to the client, the client's requests are not read, so TCP slows the
+  /// client down.
   @Test func aClientThatTakesNoAnswersIsNotReadEither() throws {
     let client = try rig.importing()
     client.channel.pauseReading()

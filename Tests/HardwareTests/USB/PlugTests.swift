@@ -4,7 +4,7 @@ import Testing
 
 /// Tests a USB/IP server's answers to a client that imports a device, and the kernel's table of attached devices.
 @Suite struct PlugTests {
-  /// A device on bus 1, "1-1": device 2, high speed, 1209:0001, one interface.
+  /// A device: "1-1" on bus 1, device number 2, high speed, 1209:0001, with one interface.
   static let record: [UInt8] =
     [UInt8](repeating: 0, count: 256) + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
     + [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0x12, 0x09, 0x00, 0x01, 0x01, 0x00, 0, 0, 0, 1, 1, 1]
@@ -20,8 +20,8 @@ import Testing
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
 
-  /// A host may have several addresses, and trying the first may use up the time. To the system, a timeout of zero
-  /// would mean no limit.
+  /// A host may have several addresses, and trying the first of them may use up all the time. To the system, a timeout
+  /// of zero would mean no limit.
   @Test func noAddressIsTriedWhenTheTimeIsUp() {
     let problem = #expect(throws: PlugProblem.self) {
       try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)
@@ -109,7 +109,7 @@ import Testing
       try rules.check(Self.offer([[3, 1, 1], [3, 1, 2]]))
     }
     try rules.check(Self.offer([[3, 1, 1], [0xFF, 0xF0, 0]]))
-    // The interface may belong to the other configuration, or no configuration may be chosen.
+    // The interface may belong to the other configuration, or no configuration may be selected.
     try rules.check(Self.offer([[3, 1, 1]], configurations: 2))
     try rules.check(Self.offer([]))
     try PlugRules(takesAnyDevice: true) { _ in .trusted }.check(Self.offer([[3, 1, 1]]))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests what a USB host can do without a device.
+/// Tests the parts of a USB host that work without a device.
 @Suite struct USBHostTests {
   var accessory = USBAccessory(
     path: "/sys/devices/usb1/1-2/1-2.4", port: "1-2.4", bus: 1, number: 7, node: "/dev/bus/usb/001/007", vendor: 0x05AC,

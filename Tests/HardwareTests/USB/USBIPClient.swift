@@ -29,13 +29,13 @@ final class USBIPClient: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// A server on a virtual loop with an accessory that retains its cables.
+/// A server on a virtual loop, with an accessory that retains its cables.
 final class USBIPRig {
   let loop = VirtualLoop()
   let server: USBIPServer
   let export: USBIPExport
   var complaints: [String] { log.lines }
-  /// The number of problems, including problems that were only counted and not recorded.
+  /// The number of problems, including those that were only counted and not recorded.
   var allComplaints: Int {
     complaints.reduce(0) { sum, line in
       let words = line.split(separator: " ")

@@ -6,14 +6,14 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Checks that the server notices a client's death in any state: the accessory loses its cable, and the next client
-/// gets the device.
+/// Checks that the server notices a client's death in any state. The accessory must lose its cable, and the next client
+/// must get the device.
 @Suite(.waits) struct USBIPDeathTests {
   enum Leaving: String, CaseIterable {
     case idle
     case unread
     case unreadAnswers
-    /// The client has not read any of its answers, so the server no longer reads its requests.
+    /// The client has not read any answers, so the server no longer reads the client's requests.
     case unreadRequests
   }
 
@@ -32,7 +32,7 @@ import Testing
     Leaving.allCases.flatMap { leaving in
       [false, true].flatMap { isPaused in
         ([.close, .kill, .halfClose] + (family == .unix ? [] : [.reset])).compactMap { (death: Death) in
-          // A client that has closed only its sending direction may still read its answers.
+          // A client that has closed only its sending direction may still read the answers.
           if leaving == .unreadRequests, death == .halfClose { return nil }
           return Example(family: family, leaving: leaving, isAccessoryPaused: isPaused, death: death)
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Checks that the server waits only a limited time for a client's next step, after which other clients can use the
+/// Checks that the server waits only a limited time for a client's next step. After that, other clients can use the
 /// connection slot and the device.
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryUSB
 import Testing
 
-/// Tests that several clients and accessories on one USB/IP server do not affect each other.
+/// Tests that clients and accessories on the same USB/IP server do not affect each other.
 @Suite struct USBIPNeighbourTests {
   let rig = USBIPRig()
 

@@ -12,8 +12,8 @@ import Testing
       [9, 4, 0, 0, 2, 0xFF, 0xF0, 0x00, 1] + [7, 5, 0x81, 2, 64, 0, 0] + [7, 5, 0x02, 2, 64, 0, 0]
     let highSpeed: [UInt8] =
       [9, 4, 0, 0, 2, 0xFF, 0xF0, 0x00, 1] + [7, 5, 0x81, 2, 0, 2, 0] + [7, 5, 0x02, 2, 0, 2, 0]
-    // The header: the magic number of version 2, 66 bytes in total, and flags for full and high speed, every request,
-    // and requests before configuration.
+    // The header contains the magic number of version 2, the total length of 66 bytes, and flags for full speed, high
+    // speed, all requests, and requests before the configuration.
     let head: [UInt8] = [3, 0, 0, 0, 66, 0, 0, 0, 0xC3, 0, 0, 0]
     #expect(FunctionFSImage.descriptors(shape) == head + [3, 0, 0, 0, 3, 0, 0, 0] + fullSpeed + highSpeed)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests how a gadget's endpoint 0 reacts to each event in every state.
+/// Tests how endpoint 0 of a gadget reacts to each event in every state.
 @Suite struct GadgetControlTests {
   var control = GadgetControl(USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1"))
 
@@ -51,11 +51,11 @@ import Testing
 
   @Test mutating func whatNoAccessoryKnowsIsStalledInTheDirectionOfTheRequest() {
     _ = told(.enable)
-    // The requests are a vendor request in each direction, and a class request to the interface.
+    // These are a vendor request in each direction and a class request to the interface.
     #expect(asked([0x40, 0x51, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
     #expect(asked([0xC0, 0x53, 0, 0, 0, 0, 4, 0]) == .stall(hostReads: true))
     #expect(asked([0x21, 0x0A, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
-    // The device would not read this request's data stage.
+    // This request has a data stage that the device would not read.
     #expect(asked([0x00, 0x03, 1, 0, 0, 0, 2, 0]) == .stall(hostReads: false))
   }
 
@@ -70,7 +70,7 @@ import Testing
 
   @Test mutating func aRequestToAnEndpointReachesTheOneThatTheHostMeant() {
     _ = told(.enable)
-    // The request is CLEAR_FEATURE(ENDPOINT_HALT), with a file number instead of the endpoint's address.
+    // The request is CLEAR_FEATURE(ENDPOINT_HALT), with a file number in place of the endpoint's address.
     for (file, address) in [(UInt8(1), UInt8(0x81)), (2, 0x02), (7, 0)] {
       let setup = ControlEndpoint.Setup([0x02, 1, 0, 0, file, 0, 0, 0])
       let (reply, effect) = control.handle(.setup(setup))

@@ -223,7 +223,7 @@ import Testing
   }
 }
 
-/// Endpoints on a virtual loop, with a queue of four reads and writes, each of at most 2,048 bytes.
+/// Endpoints on a virtual loop. The queue holds four reads and four writes, each of up to 2,048 bytes.
 final class GadgetRig {
   let loop = VirtualLoop()
   let queue = ScriptedQueue()

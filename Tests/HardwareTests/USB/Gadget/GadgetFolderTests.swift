@@ -36,15 +36,14 @@ import Testing
     #expect(GadgetLayout.tooLong(shape) == [])
   }
 
-  /// Returns the folders that configfs creates along with a gadget; the test must create them itself, because its
-  /// folder is an ordinary one.
+  /// Returns the folders that configfs creates along with a gadget. The test must create them itself, because it uses
+  /// an ordinary folder.
   func make(_ layout: GadgetLayout) throws -> [String] {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
     return try tree.gadget("g").make(
       GadgetLayout(
         steps: steps.filter { step in
-          // A file that does not exist cannot be written, either here or in configfs, where the kernel creates these
-          // files.
+          // Writing a file does not create it. In configfs, the kernel creates these files.
           if case .file = step { false } else { true }
         }))
   }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests what a machine needs in order to act as a USB device, how each missing part is reported and fixed, and how
-/// leftovers from killed processes are removed.
+/// Tests what a machine needs in order to act as a USB device, how easim reports each missing part and how to fix it,
+/// and how it removes what killed processes left behind.
 @Suite struct GadgetSystemTests {
   // MARK: Controllers
 
@@ -84,7 +84,7 @@ import Testing
     #expect(GadgetError.notRoot.description == "creating a gadget needs root: run the command with sudo")
   }
 
-  /// easim suggests loading a module only if the running kernel has it, because otherwise the command would fail.
+  /// easim suggests loading a module only if the running kernel has that module. Otherwise, the command would fail.
   @Test func aModuleIsLoadedOnlyWhereTheKernelHasIt() {
     let place = TemporaryFolder()
     let without = "use a kernel with CONFIG_USBIP_VHCI_HCD: this one has no module vhci-hcd"

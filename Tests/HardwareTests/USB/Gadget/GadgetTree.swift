@@ -28,15 +28,15 @@ final class GadgetTree {
     write(controller + "\n", to: "config/usb_gadget/\(name)/UDC")
   }
 
-  /// Opens a gadget as the program would. As in configfs, removing a folder also removes its files, but fails if the
-  /// folder contains anything else.
+  /// Opens a gadget in the same way as the program. As in configfs, removing a folder also removes its files, but fails
+  /// if the folder contains anything else.
   func gadget(_ name: String) -> GadgetFolder { open(SystemFolder(path: "\(path)/config/usb_gadget/\(name)")) }
 
   func open(_ folder: SystemFolder) -> GadgetFolder {
     GadgetFolder(folder) { path in
       let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
       let folder = SystemFolder(path: path)
-      // Like configfs, removes the entries that were created automatically.
+      // Removes the entries that were created automatically, as configfs does.
       let own = ["strings", "configs", "functions"]
       for name in entries where own.contains(name) && folder[name].names.isEmpty { rmdir(folder[name].path) }
       for name in entries where !folder.isFolder(name) && !folder.isLink(name) { unlink("\(path)/\(name)") }

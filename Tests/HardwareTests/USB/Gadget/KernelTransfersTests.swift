@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Runs kernel AIO on ordinary files: transfers are started together, and the loop reports the completion of each.
+/// Runs kernel AIO on ordinary files. The transfers are started together, and the loop reports when each is complete.
 @Suite(.waits) struct KernelTransfersTests {
   final class Hearer: TransferHandler {
     var ends: [String] = []
