@@ -79,7 +79,7 @@ import Testing
   }
 
   /// "Under iOS 4.x and earlier, when EADemo is put into the background, the application will receive the
-  /// didDisconnectNotification", whether the background mode is declared or not.
+  /// didDisconnectNotification", whether or not the background mode is declared.
   @Test func a3OnOlderSystemsTheBackgroundModeMeansNothing() async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = ["external-accessory"]

@@ -127,7 +127,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // The time stays below this limit even on a very busy machine.
+      // Even on a very busy machine, the run takes less real time than this.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

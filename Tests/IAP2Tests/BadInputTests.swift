@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Checks that each mistake by a peer causes an event that shows the bytes, and that correct bytes after it are
-/// understood.
+/// Checks that each mistake by a peer causes an event that shows the bytes, and that correct bytes after the mistake
+/// are understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
@@ -73,7 +73,7 @@ import Testing
     #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
   }
 
-  /// Users can choose any time, so even the longest possible time must not overflow.
+  /// Users can specify any duration, so even the longest possible one must not cause an overflow.
   @Test func theLongestTimesThereAreAreTimes() {
     var end = OneEnd.device {
       $0.answerTimeout = Milliseconds(.max)

@@ -1,9 +1,9 @@
 import IAP2
 import Testing
 
-/// A single read must not make a peer store more than a small multiple of the bytes read.
+/// After a single read, a peer must not have stored more than a small multiple of the bytes that it read.
 @Suite struct FloodTests {
-  /// A message of six bytes is the cheapest way for a peer to cause an event.
+  /// The shortest input that causes an event is a six-byte message.
   private func expectFewEvents(_ end: inout OneEnd<AccessoryRole>, for bytes: Int, _ what: Comment) {
     #expect(end.told().count <= bytes / 6 + 2, what)
   }
@@ -48,7 +48,7 @@ import Testing
   @Test func aReadFullOfDetection() {
     var end = OneEnd.listening()
     let answers = end.receives(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
-    // Each detection sequence gets one answer, and no event is reported.
+    // Each detection sequence is answered once, and no event is reported.
     #expect(answers.count == 10_000)
     #expect(end.told() == [])
   }
@@ -64,8 +64,8 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Packets ahead of a gap are kept if their sequence numbers are in the window. Each packet is kept only once, even
-  /// if it is sent repeatedly.
+  /// Packets ahead of a gap are kept if their sequence numbers are within the window. Each packet is kept only once,
+  /// even if it arrives several times.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var end = OneEnd.accessory { $0.parameters.maximumOutstandingPackets = 4 }
     for _ in 0..<100 {
@@ -78,7 +78,7 @@ import Testing
     #expect(end.told().count == 4)
   }
 
-  /// A message that announces 65,535 bytes and arrives byte by byte is stored only once.
+  /// If a message with a declared length of 65,535 bytes arrives byte by byte, only one copy of it is stored.
   @Test func aMessageThatNeverEndsIsBoundedByItsLength() {
     var end = OneEnd.accessory()
     end.receives(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))

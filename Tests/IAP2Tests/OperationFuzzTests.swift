@@ -4,8 +4,8 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Plays random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and
-/// memory stays in proportion to the bytes. A seed that fails is printed.
+/// Plays random bytes and random calls thousands of times. Nothing may trap, the peer must always become idle again,
+/// and memory must stay in proportion to the bytes. If a seed fails, it is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Changes, omits, duplicates, moves and joins packets. Changed packets often get valid checksums, so that they pass
-  /// the scanner.
+  /// Changes, omits, duplicates, moves and joins packets. Changed packets often get valid checksums so that the scanner
+  /// accepts them.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {
@@ -161,7 +161,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: bytes.count)
   }
 
-  /// Advances time; if handling a timeout does not clear its deadline, the harness traps.
+  /// Advances time. Traps if a deadline is still set after its timeout has been handled.
   mutating func pass(_ milliseconds: Int64) {
     end.passes(milliseconds)
     settle(after: 100_000)

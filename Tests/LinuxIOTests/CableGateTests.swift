@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Checks that a transcript that cannot be written pauses its cables in both directions, and that nothing is lost.
+/// Checks that cables are paused in both directions while their transcript cannot be written, and that nothing is lost.
 @Suite struct CableGateTests {
   final class Rig {
     let loop = VirtualLoop()

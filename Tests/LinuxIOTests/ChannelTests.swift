@@ -50,8 +50,8 @@ enum ChannelFactories {
     try connected(at: .tcp(host: "::1", port: 0))
   }
 
-  /// The left end belongs to the host. When the simulator closes the right end, the kernel may discard what the
-  /// simulator has sent, because unread bytes are lost when a terminal hangs up.
+  /// The left end belongs to the host. When the simulator closes the right end, the terminal hangs up, and the kernel
+  /// may then discard bytes that the simulator sent but the host has not read.
   static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
     let directory = TemporaryFolder()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
@@ -65,7 +65,7 @@ enum ChannelFactories {
       cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 
-  /// Faults that keep all bytes and their order must also preserve all of a channel's guarantees.
+  /// Faults that keep all bytes in order must also preserve all of a channel's guarantees.
   static let faulty = [
     faulty("idle faults", "loss,chance=0%", "latency,delay=0ms", "half-dead,after=10h"),
     faulty("a long narrow way", "latency,delay=3ms,jitter=2ms", "rate,bytes=5000000", "split,size=900"),
@@ -98,7 +98,7 @@ enum ChannelFactories {
     }
   }
 
-  /// Opens two connected channels through the public API: the right one listens, and the left one connects.
+  /// Uses the public API to open two connected channels. The right channel listens, and the left channel connects.
   static func connected(at address: Address, keeping: AnyObject? = nil) throws -> ChannelRig {
     let loop = try EpollLoop()
     var accepted: (any Channel)?

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how the loop handles child processes: their pipes, how they end, and processes that they leave running.
-/// `ExecBehaviorTests` covers programs that serve sessions.
+/// Tests how the loop handles child processes: their pipes, the ways in which they end, and processes that they leave
+/// running. `ExecBehaviorTests` covers programs that serve sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -38,7 +38,7 @@ import Testing
     let witness = Witness()
     let child = try shell("echo out", witness)
     child.pauseOutput()
-    // The loop has not yet reported the program's exit, and only the watch for the process can wake the loop.
+    // The loop has not reported the program's exit yet. Only the watch on the process can wake the loop.
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()
@@ -56,8 +56,8 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // The background process must be gone before the program's exit is reported, so that no process is left to wait
-    // for.
+    // The background process must be gone before the program's exit is reported, so that nothing has to wait for it
+    // afterwards.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }
@@ -84,7 +84,7 @@ import Testing
     let end = folder.file("end")
     let child = try shell("exec <&-; echo closed; until [ -e '\(end)' ]; do sleep 0.01; done; exit 2", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
-    // A process that another test is launching may hold a copy of the pipe until its exec.
+    // Until it calls exec, a process that another test is launching may hold a copy of the pipe.
     wait("the closed input is reported") {
       _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
       return witness.inputClosings == 1
@@ -150,8 +150,8 @@ import Testing
     #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
   }
 
-  /// Returns a shell script that leaves a daemon running, in its own session, without a parent, ignoring SIGTERM. The
-  /// daemon's process ID is in the file before the script prints "up".
+  /// Returns a shell script that leaves a daemon running. The daemon has its own session, has no parent and ignores
+  /// SIGTERM. Its process ID is written to the file before the script prints "up".
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
       + "while [ ! -s \(file) ]; do :; done; echo up; "

@@ -8,8 +8,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Checks that a channel detects every way in which its peer can die, in every state: on real descriptors, in memory,
-/// and with faults around it.
+/// Checks that a channel detects its peer's death, however the peer dies and whatever state the channel is in. Covers
+/// channels on real descriptors, in memory, and wrapped in faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
@@ -24,7 +24,7 @@ enum DeathFactories {
     socket("unix socket", .unix), socket("TCP", .tcp), socket("TCP over IPv6", .tcp6),
   ]
 
-  /// The same channels wrapped in a fault that does nothing, and in faults that hold bytes back.
+  /// The same channels, wrapped in a fault that does nothing and in faults that hold bytes back.
   static let aroundSockets = [
     socket("idle faults on a unix socket", .unix) { try faults("loss,chance=0%", around: $0, on: $1) },
     socket("faults on a unix socket", .unix) {

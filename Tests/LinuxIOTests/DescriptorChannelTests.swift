@@ -6,8 +6,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests the properties of channels over descriptors that the common suite does not cover, with a raw socket as the
-/// peer.
+/// Uses a raw socket as the peer to test those properties of channels over descriptors that the common suite does not
+/// cover.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
@@ -58,7 +58,7 @@ import Testing
     other.close()
     let before = loop.turns
     #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    // The loop reports the hang-up twice, and a third turn ends the wait.
+    // The hang-up takes two turns of the loop, and a third turn ends the wait.
     #expect(loop.turns - before <= 3)
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
@@ -66,7 +66,8 @@ import Testing
     #expect(recorder.end == .closedByPeer)
   }
 
-  /// Linux reports an RFCOMM close as a reset. A socket pair also reports a reset if the closing side has unread bytes.
+  /// When an RFCOMM connection is closed, Linux reports a reset. A socket pair also reports a reset if the closing side
+  /// has unread bytes.
   @Test(arguments: [false, true]) func aResetOfAMediumWithFramesIsAClose(_ isPaused: Bool) throws {
     let pair = try RawSocket.pair()
     let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)
@@ -115,7 +116,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// The peer could still send, but no longer accepts bytes.
+  /// The peer could still send, but it no longer accepts bytes.
   @Test(arguments: [false, true]) func anOtherEndThatTakesNothingAnyMoreEndsTheChannel(isPaused: Bool) {
     let recorder = channel.startRecording()
     other.write("last words")
@@ -131,7 +132,8 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
-  /// Bytes are still unread after each read but the last, so the refused send alone does not end the channel.
+  /// There are more bytes to read after every read except the last, so the refused send does not end the channel on its
+  /// own.
   @Test func aChannelThatCanSendNoMoreEndsAfterTheLastOfSeveralReads() {
     let recorder = channel.startRecording()
     other.writeAll(160_000)
@@ -173,7 +175,7 @@ import Testing
     other.write("I did not hear that")
     #expect(other.read() == "good-bye")
     #expect(other.read() == "")
-    // The closed socket reads and discards bytes until its time limit; after that, the peer's writes fail.
+    // Until a time limit expires, the closed socket reads and discards bytes. After that, the peer's writes fail.
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 

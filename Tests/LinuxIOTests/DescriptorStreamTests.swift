@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests streams over stdin, stdout and sockets: every kind of descriptor, in both directions, in nonblocking use.
+/// Tests nonblocking streams over stdin, stdout and sockets, with every kind of descriptor and in both directions.
 @Suite(.waits, .serialized) struct DescriptorStreamTests {
   private let loop: EpollLoop
   private let place = TemporaryFolder()

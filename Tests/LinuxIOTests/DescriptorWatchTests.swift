@@ -34,7 +34,7 @@ import Testing
     var watches: [any DescriptorWatch] = []
     var heard: [Int] = []
     for index in 0..<2 {
-      // Both descriptors are ready in one turn; the handler called first cancels the other watch.
+      // Both descriptors are ready in the same turn. Whichever handler is called first cancels the other watch.
       watches.append(
         try loop.watch(
           pipes[index].reading, for: .readable,
@@ -49,7 +49,7 @@ import Testing
     for watch in watches { watch.cancel() }
   }
 
-  /// The test runs in a separate process, in which no other test opens descriptors in between.
+  /// The test runs in a separate process, so that no other test opens descriptors in between.
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() async {
     await #expect(processExitsWith: .success) {
       let loop = try EpollLoop()
@@ -58,8 +58,8 @@ import Testing
       var replacement: Pipe?
       var told = 0
       for index in 0..<2 {
-        // Both descriptors are ready in one turn; the handler called first closes the other descriptor, and an idle
-        // pipe gets the closed descriptor's number.
+        // Both descriptors are ready in the same turn. Whichever handler is called first closes the other descriptor,
+        // whose number an idle pipe then gets.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading
@@ -76,7 +76,8 @@ import Testing
         pipes[index].fill("x")
       }
       _ = loop.run(until: { told > 0 }, limit: hangLimit)
-      // A second handler would be called in the same turn, and a stale event would arrive in the next turn.
+      // If a second handler were called, this would happen in the same turn. A stale event would arrive in the next
+      // turn.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
       var heard = false
@@ -160,7 +161,7 @@ import Testing
     watch.change(to: [.readable, .writable])
     let before = loop.now
     #expect(loop.run(until: { calls == 5 }, limit: hangLimit))
-    // The loop polls the descriptor five times, once a millisecond, without spinning.
+    // Instead of spinning, the loop polls the descriptor once per millisecond, five times.
     #expect(loop.now - before >= .milliseconds(5))
     watch.change(to: [])
     #expect(!loop.run(until: { calls > 5 }, limit: .milliseconds(5)))

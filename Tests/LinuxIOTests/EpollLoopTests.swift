@@ -93,7 +93,7 @@ import Testing
     loop.schedule(after: .microseconds(500)) { Issue.record("a cancelled timer fired") }.cancel()
     let before = loop.turns
     #expect(!loop.run(until: { false }, limit: .milliseconds(20)))
-    // The loop makes a single turn, in which the limit is reached.
+    // The loop makes only one turn, in which it reaches the limit.
     #expect(loop.turns == before + 1)
     watch.cancel()
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Compares hand-written declarations of system calls with the headers.
+/// Compares easim's own declarations of system calls with those in the headers.
 @Suite struct LinuxCallTests {
   @Test func eventsOfEpollLieWhereTheHeaderHasThem() {
     var events = [

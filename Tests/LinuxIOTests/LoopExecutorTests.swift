@@ -72,7 +72,7 @@ import Testing
   @Test func elsewhereTheActorIsNotToBeTouched() async {
     await #expect(processExitsWith: .failure) {
       func touch(_ counter: Counter) { _ = counter.assumeIsolated { $0.add() } }
-      // Only the expected trap may make this process fail.
+      // This process must fail only because of the expected trap.
       guard let loop = try? EpollLoop() else { return }
       touch(Counter(on: loop))
     }

@@ -3,8 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests guarantees of a loopback that the common suite does not cover: exact times, and which bytes are lost when the
-/// cable is unplugged.
+/// Tests the guarantees of loopback channels that the common suite does not cover: exact times, and which bytes are
+/// lost when the cable is unplugged.
 @Suite struct LoopbackChannelTests {
   let loop = VirtualLoop()
 

@@ -4,14 +4,14 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Checks that the lock file next to a path admits only one of two accessories.
+/// Checks that the lock file next to a path allows only one of two accessories to use the path.
 @Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var lock: String { path + ".lock" }
   var address: Address { .unix(path: path) }
 
-  /// Creates the files of a process that was killed, or that has created its socket but is not listening yet.
+  /// Creates the files that exist if a process was killed, or if it has created its socket but is not listening yet.
   private func leaveSocket() throws {
     close(try #require(UnixSocket.make(bind, path)))
   }

@@ -2,7 +2,7 @@ import Glibc
 import LinuxIO
 import TestSupport
 
-/// The peer's side of a socket connection, using plain blocking calls.
+/// The peer's side of a socket connection, which uses plain blocking calls.
 final class RawSocket: @unchecked Sendable {
   private var descriptor: Int32
 
@@ -35,7 +35,7 @@ final class RawSocket: @unchecked Sendable {
     var sent = 0
     while sent < count {
       let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      // Signals from the test library may interrupt any thread.
+      // Signals that the test library sends may interrupt any thread.
       guard taken > 0 || errno == EINTR else { return }
       sent += max(0, taken)
     }
@@ -57,8 +57,8 @@ final class RawSocket: @unchecked Sendable {
 
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes this socket even while another program is being launched. Until its exec, the new process holds a copy of
-  /// every descriptor, and a socket stays open as long as any copy remains.
+  /// Closes this socket even while another program is being launched. Until the new process calls exec, it holds a copy
+  /// of every descriptor. A socket stays open for as long as there is any copy.
   func close() {
     if descriptor >= 0 {
       shutdown(descriptor, Int32(SHUT_RDWR))

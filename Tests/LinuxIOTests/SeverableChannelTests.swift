@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests unplugging a cable, with and without notifying the side that keeps the channel.
+/// Tests cables that are unplugged, with and without notifying the side that keeps its channel.
 @Suite struct SeverableChannelTests {
   final class Rig {
     let loop = VirtualLoop()

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how a TCP peer's user is found in the kernel's tables.
+/// Tests how easim finds the user that owns a TCP peer's socket in the kernel's tables.
 @Suite(.waits) struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)
   static let heading =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
-  /// Returns a table line in little-endian form, as on the machines that run the tests.
+  /// Returns a line of the table in little-endian form, as on the machines that run the tests.
   static func line(_ ends: String, user: String = " 1000", inode: String = "4711", state: String = "01") -> String {
     "   7: \(ends) \(state) 00000000:00000000 00:00000000 00000000 \(user)        0 \(inode) 1 0000000000000000 20 4 30\n"
   }
@@ -48,7 +48,7 @@ import Testing
     #expect(peer("", "", of: far, near: near) == .unknown)
   }
 
-  /// The kernel prints user 0 for a socket that belongs to no process, although root does not own that socket.
+  /// For a socket that belongs to no process, the kernel prints user 0, although root does not own the socket.
   @Test func aSocketWithoutAProcessIsNobodys() {
     let waiting = Self.line("0100007F:0CA8 0100007F:A3C4", user: "    0", inode: "0", state: "06")
     #expect(peer(waiting) == .unknown)
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// Sets the user of this thread alone, which the kernel records in each new socket.
+  /// Changes the user of this thread only. The kernel records that user in each new socket.
   private func setUser(_ user: uid_t) throws {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     _ = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)(user)

@@ -26,7 +26,7 @@ import Testing
     both.close()
   }
 
-  /// In the kernel's table, a connection's timer is 02 while the connection waits for its keep-alive.
+  /// In the kernel's table, the timer of a connection that is waiting for its keep-alive is 02.
   @Test func bothEndsOfAConnectionAreKeptAlive() throws {
     let meeting = try Meeting(at: Self.anyPort)
     guard case .tcp(_, let port) = meeting.listener.address else { return }
@@ -39,7 +39,7 @@ import Testing
       guard line.count > 5, line[3] == "01" else { return false }
       return line[1] == name || line[2] == name
     }
-    // The kernel lists a connection twice if the table changes while the test reads it.
+    // If the table changes while the test reads it, the kernel may list a connection twice.
     #expect(Set(lines.map { $0[1] }).count == 2)
     #expect(lines.allSatisfy { $0[5].hasPrefix("02:") })
     both.close()
@@ -125,7 +125,7 @@ import Testing
     defer { close(listener) }
     let loop = try EpollLoop()
     let address = Address.tcp(host: "127.0.0.1", port: port)
-    // The backlog holds a few connections; beyond that, the system silently drops them.
+    // The backlog holds a few connections. The system silently drops any others.
     var connected: [any Channel] = []
     var problem: TransportError?
     while problem == nil, connected.count < 10 {
@@ -138,7 +138,7 @@ import Testing
     for channel in connected { channel.close() }
   }
 
-  /// A reset that `send` is the first to detect is still reported as a reset.
+  /// Even if `send` is the first to notice a reset, it is reported as a reset.
   @Test func aResetThatASendRunsIntoIsStillALoss() throws {
     let loop = try EpollLoop()
     let pair = try DescriptorEnd.pair(.tcp)
@@ -152,7 +152,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// A name in the hosts file that refers to this machine but is not `localhost`, and the name's numeric address.
+  /// A name for this machine in the hosts file, other than `localhost`, and its numeric address.
   static let localName: (name: String, host: String)? = {
     guard let file = fopen("/etc/hosts", "r") else { return nil }
     defer { fclose(file) }

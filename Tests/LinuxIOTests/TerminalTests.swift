@@ -25,7 +25,7 @@ import Testing
     close(host)
   }
 
-  /// The host program does not set up the terminal; it only opens, writes and reads.
+  /// The host program does not set up the terminal. It only opens it, writes and reads.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)
@@ -55,7 +55,7 @@ import Testing
     let first = target
     let one = try meeting.connect()
     #expect(target != first)
-    // Bytes that the first host did not read do not reach the second.
+    // Bytes that the first host did not read do not reach the second host.
     one.accessory.send("for the first host")
     let two = try meeting.connect()
     let (receives, says) = (two.host.startRecording(), two.accessory.startRecording())
@@ -108,8 +108,8 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// A killed accessory leaves its link behind, and the kernel gives the terminal's number to the next process that
-  /// requests a terminal.
+  /// A killed accessory leaves its link behind, and the next process that requests a terminal gets the same terminal
+  /// number from the kernel.
   private func leaveLink(to terminal: String) {
     symlink(terminal, path)
     let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
@@ -125,7 +125,7 @@ import Testing
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
     }
-    // If the host had opened the terminal, its new owner would have received a hang-up by now.
+    // If the host had opened the terminal, the terminal's new owner would have received a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)
@@ -140,7 +140,7 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// easim could mistake these names next to the path for its own.
+  /// easim could mistake files with these names next to the path for its own files.
   @Test func noFileBesideThePathIsTouched() throws {
     let names = ["line.\(getpid())", "line.lock", "line.tmp"]
     for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }
@@ -155,7 +155,7 @@ import Testing
     let terminal = try #require(target)
     unlink(path)
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    // The path should now lead to the next terminal, but the link cannot be created.
+    // The path should now be a link to the next terminal, but that link cannot be created.
     let host = open(terminal, O_RDWR | O_NOCTTY)
     defer { close(host) }
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
@@ -187,7 +187,7 @@ import Testing
     mkdir(folder, 0o700)
     let address = Address.pty(path: folder + "/line")
     let meeting = try Meeting(at: address)
-    // The host has opened the terminal by its device name when the link's directory disappears.
+    // The host has opened the terminal by its device name. Then the directory that contains the link disappears.
     let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
     unlink(folder + "/line")
     rmdir(folder)
@@ -220,7 +220,7 @@ import Testing
   }
 }
 
-/// Tests a pty in place of a serial line; the test holds the other side.
+/// Tests serial lines, using a pty in place of the line. The test holds the other side of the pty.
 @Suite(.waits) struct SerialTests {
   let loop: EpollLoop
   let farEnd: DescriptorChannel

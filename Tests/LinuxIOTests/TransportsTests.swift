@@ -18,7 +18,7 @@ import Testing
     #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
   }
 
-  /// Connectors and listeners at every kind of address release the loop when their work is done.
+  /// When their work is done, connectors and listeners release the loop, whatever kind of address they use.
   @Test(arguments: ["unix:PATH", "tcp:127.0.0.1:0", "pty:PATH", "usb:"])
   func nothingIsLeftOfALoopWhoseCablesAreClosed(form: String) throws {
     let directory = TemporaryFolder()

@@ -50,7 +50,8 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // The check leaves no connection in the queue: the first accepted connection is a genuine one.
+    // Checking whether the path is in use leaves no connection in the queue, so the first accepted connection is a
+    // genuine one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }
@@ -203,7 +204,7 @@ import Testing
   }
 
   /// The descriptor limit applies to the whole process, so the test runs in a separate one. If another thread releases
-  /// a descriptor, one more connection is accepted, and the next failure counts as a new problem.
+  /// a descriptor, one more connection is accepted. The next failure then counts as a new problem.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -221,7 +222,8 @@ import Testing
     }
   }
 
-  /// Creates the socket file of a dead process or, if `listening` is set, of one that never accepts.
+  /// Creates the socket file of a dead process. If `listening` is set, the file belongs to a process that listens but
+  /// never accepts.
   @discardableResult
   private func leaveASocketFile(listening: Bool) throws -> Int32 {
     guard let socket = UnixSocket.make(bind, path) else { throw SystemError("bind", code: errno) }

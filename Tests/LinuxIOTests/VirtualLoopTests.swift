@@ -137,7 +137,7 @@ import Testing
       made.dropWork()
       #expect(kept.deadline == nil)
       #expect(made.nextDeadline == nil)
-      // The loop can still be used after its work has been dropped.
+      // The loop is still usable after its work has been dropped.
       kept.arm(at: made.now + .seconds(2))
       try made.runUntilQuiet()
       #expect(done == 1)

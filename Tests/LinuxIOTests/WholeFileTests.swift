@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Checks that a file has either its old contents or all of its new contents, never a part of them.
+/// Checks that a file always has either its complete old contents or its complete new contents.
 @Suite struct WholeFileTests {
   private let place = TemporaryFolder()
   private let new = Array("the new text".utf8)

@@ -35,7 +35,7 @@ final class MockBlueZ {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
-    // The flag 1 replaces the owner of the name, and the flag 2 allows this mock to be replaced.
+    // Flag 1 replaces the owner of the name, and flag 2 allows this mock to be replaced.
     var result: Int32 = 0
     // A mock that has disconnected may keep the name until the bus notices. Each attempt is one round trip on the bus.
     // The limit only prevents the test from hanging.

@@ -19,7 +19,8 @@ import Testing
     #expect(end.receives(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
     #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
     end.peer.challenge(Self.challenge, now: end.now)
-    // The packet's 42 bytes are a message header of 6 bytes, a parameter header of 4 bytes and a challenge of 32 bytes.
+    // The packet's payload of 42 bytes consists of a 6-byte message header, a 4-byte parameter header and a 32-byte
+    // challenge.
     #expect(
       end.says() == [
         Sheet.packet(0x40, 2, 1, session: 1, "4040002aaa02" + "00240000" + Sheet.hex(Self.challenge))
@@ -102,7 +103,7 @@ import Testing
     #expect(end.told() == [.answerTimedOut(.authentication)])
   }
 
-  /// While the device itself processes a certificate, no answer from the accessory is due.
+  /// While the device itself is processing a certificate, the accessory does not have to answer.
   @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
     var end = OneEnd.device { $0.answerTimeout = 5_000 }
     end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
@@ -167,8 +168,8 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
     #expect(end.told() == [.certificateRequested])
     end.peer.provideCertificate(Sheet.unhex(Self.certificate))
-    // The packet's 617 bytes are a message header of 6 bytes, a parameter header of 4 bytes and a certificate of 607
-    // bytes.
+    // The packet's payload of 617 bytes consists of a 6-byte message header, a 4-byte parameter header and a 607-byte
+    // certificate.
     #expect(
       end.says() == [Sheet.packet(0x40, 1, 0x41, session: 1, "40400269aa01" + "02630000" + Self.certificate)])
     end.receives(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
@@ -193,7 +194,7 @@ import Testing
     let answer = end.receives(packets)
     #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
-    // All messages may arrive in a single packet.
+    // Both messages may arrive in a single packet.
     end.receives(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
   }
@@ -231,7 +232,7 @@ import Testing
     #expect(wire.accessoryEvents.contains(.identificationAccepted))
   }
 
-  /// In a capture, a microphone's host sends 1D00 once the link is up, and sends no AA messages at all.
+  /// In one capture, a microphone's host sends 1D00 once the link is up and never sends an AA message.
   @Test func aDeviceThatSkipsAuthenticationIsReadyAfterTheIdentification() {
     var settings = DevicePeer.Settings()
     settings.asksForAuthentication = false

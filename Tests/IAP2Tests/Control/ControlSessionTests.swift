@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests framing: the control session is a stream of messages, each of which contains its length.
+/// Tests framing. The control session is a stream of messages, each of which contains its own length.
 @Suite struct ControlSessionTests {
   private func packet(_ sequence: UInt8, _ payload: String) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, payload)
@@ -90,7 +90,7 @@ import Testing
 
   @Test func falseBeginningsAreSteppedOverTogether() {
     var end = OneEnd.accessory()
-    // Many single bytes 40, and many pairs 40 40 with impossible lengths, cause one report instead of thousands.
+    // Many single bytes 40, or many pairs 40 40 with impossible lengths, cause one report rather than thousands.
     let noise = String(repeating: "4001", count: 500) + String(repeating: "40400000", count: 500)
     end.receives(packet(0x41, noise + Sheet.message(0x4E0E)))
     let told = end.told()

@@ -2,7 +2,8 @@ import IAP2
 import Testing
 
 @Suite struct MessageCatalogTests {
-  /// Each row has a number, a sender and a number of parameters, taken from public sources, with ranges expanded.
+  /// Each row has a message number, the sender and the number of parameters. They come from public sources, with ranges
+  /// of numbers expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
     (0x00B0, .device, 0), (0x00B1, .accessory, 2), (0x00B2, .device, 2), (0x00B3, .accessory, 1), (0x00B4, .device, 0),
     (0x1D00, .device, 0), (0x1D01, .accessory, 35), (0x1D02, .device, 0), (0x1D03, .device, 31),
@@ -67,7 +68,7 @@ import Testing
     #expect(MessageCatalog.entry(.powerUpdate)?.parameters.map(\.id) == [0, 1, 2, 4, 5, 6])
   }
 
-  /// These numbers have been seen in use, so they are listed although no source describes them.
+  /// These message numbers have been observed in use, so they are listed although no source describes them.
   @Test func messagesWithoutANameShowAsTheirNumber() {
     let unnamed = MessageCatalog.all.filter(\.name.isEmpty)
     #expect(

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests reading and writing every parameter type, compared with bytes written by hand.
+/// Reads and writes parameters of every type, and compares them with bytes written by hand.
 @Suite struct ParameterTests {
   private func written(_ write: (inout ParameterWriter) -> Void) -> String {
     var writer = ParameterWriter()
@@ -149,7 +149,7 @@ import Testing
         == "parameter 1 is not UTF-8, at byte 8: ff 61 00")
   }
 
-  /// Groups are parsed one level at a time, so deep nesting costs no more than the bytes themselves.
+  /// Groups are parsed one level at a time, so deeply nested groups cost no more to parse than other bytes.
   @Test func groupsNestedWithoutEndAreNoMatter() throws {
     var body: [UInt8] = []
     for _ in 0..<10_000 { body = [UInt8((body.count + 4) >> 8), UInt8((body.count + 4) & 255), 0, 0x0A] + body }

@@ -1,6 +1,6 @@
 import IAP2
 
-/// A single peer; the test plays the other peer with bytes written by hand.
+/// A single peer. The test plays the other peer with bytes written by hand.
 ///
 /// ```swift
 /// var end = OneEnd(AccessoryPeer(identification: .example))
@@ -42,7 +42,8 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     fatalError("the peer never falls silent")
   }
 
-  /// Advances time, with a call at each deadline; returns the packets sent, each with its time in milliseconds.
+  /// Advances time and calls the peer at each of its deadlines. Returns the packets that the peer sent, each with its
+  /// time in milliseconds.
   @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
     let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
     var packets: [String] = []
@@ -98,7 +99,8 @@ extension OneEnd where Role == AccessoryRole {
     return end
   }
 
-  /// Creates an accessory with its link up; its sequence numbers begin at `initialSequence`, the device's at `device`.
+  /// Creates an accessory whose link is up. The accessory's sequence numbers begin at `initialSequence`, and the
+  /// device's begin at `device`.
   static func accessory(
     device: UInt8 = 0x40, answer: String? = nil, _ change: (inout LinkSettings) -> Void = { _ in }
   ) -> OneEnd {
@@ -113,7 +115,8 @@ extension OneEnd where Role == AccessoryRole {
     return end
   }
 
-  /// Opens session `id` for protocol 1 as the device does, with the packet numbered `sequence`, and accepts it.
+  /// Opens session `id` for protocol 1 on the device's behalf, in a packet with the number `sequence`. Then accepts the
+  /// session.
   mutating func opens(_ id: UInt16, sequence: UInt8, reportingStatus: Bool = false) {
     receives(Sheet.packet(Sheet.ack, sequence, 0, session: 1, Sheet.startSession(protocolID: 1, session: id)))
     peer.acceptSession(id, reportingStatus: reportingStatus)

@@ -2,7 +2,7 @@ import IAP2
 
 /// Packets and messages assembled byte by byte, without the code under test.
 ///
-/// These tests use hex text throughout, so that a failure shows bytes in the same form as the test.
+/// All bytes in these tests are hex text, so a failure shows them in the same form as the test.
 enum Sheet {
   static let detection = "ff550200ee10"
   static let syn: UInt8 = 0x80
@@ -36,7 +36,8 @@ enum Sheet {
     UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
   }
 
-  /// Returns the payload of a SYN; without arguments, that of an accessory with default settings.
+  /// Returns the payload of a SYN. Without arguments, this is the payload that an accessory with default settings
+  /// sends.
   static func parameters(
     version: Int = 1, window: Int = 32, length: Int = 65_535, timeout: Int = 2_000, hold: Int = 22, repeats: Int = 30,
     acks: Int = 3, sessions: String = "010001 020201"

@@ -1,7 +1,7 @@
 import IAP2
 
-/// Two peers, connected directly: each immediately receives what the other sends, and time jumps to the next deadline.
-/// Every packet is recorded as seen on the wire.
+/// Two peers that are connected directly. Each peer immediately receives what the other sends, and time jumps to the
+/// next deadline. Every packet is recorded as seen on the wire.
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
@@ -14,7 +14,7 @@ struct Wire: ~Copyable {
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// The accessory answers authentication with these values, which are as long as a real coprocessor's.
+  /// The accessory uses these values to authenticate. They are as long as those of a real coprocessor.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 
@@ -49,7 +49,7 @@ struct Wire: ~Copyable {
     fatalError("the peers never fall silent")
   }
 
-  /// Jumps to the next deadline and handles everything that happens then; returns false if no peer has a deadline.
+  /// Jumps to the next deadline and handles everything that happens then. Returns false if neither peer has a deadline.
   mutating func step() -> Bool {
     let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests reading and writing every parameter of 1D01, compared with bytes written by hand.
+/// Reads and writes every parameter of 1D01, and compares them with bytes written by hand.
 @Suite struct IdentificationBytesTests {
   private static let parts = [
     "0009 0000 4c41574b00",  // name "LAWK"
@@ -14,7 +14,8 @@ import Testing
     "000a 0007 ae01 ea00 ea01",  // receives
     "0005 0008 02",  // advanced power
     "0006 0009 01f4",  // 500 mA
-    // Protocol B1 "a.b", match 1, native transport component 3, CarPlay; protocol 2 "c.d" with an unknown match action.
+    // Protocol B1 is "a.b", with match action 1, native transport component 3 and CarPlay. Protocol 2 is "c.d", with an
+    // unknown match action.
     "0020 000a 00050000b1 00080001612e6200 0005000201 000600030003 00040004",
     "0016 000a 0005000002 00080001632e6400 0005000207",
     "0007 000b 543100",  // team "T1"
@@ -74,7 +75,7 @@ import Testing
     let message = Self.identification.message
     #expect(message.id.rawValue == 0x1D01)
     let written = try? ParameterReader.read(message.body).map { Sheet.parameter($0.id, Sheet.hex($0.value)) }
-    // The parts are compared one by one, so that a failure shows the wrong one.
+    // The parts are compared one by one, so that a failure shows which part is wrong.
     #expect(written == Self.parts.map { Sheet.hex(Sheet.unhex($0)) })
     #expect(Sheet.hex(message.body) == Sheet.hex(Self.parts.flatMap(Sheet.unhex)))
   }
@@ -87,7 +88,8 @@ import Testing
   }
 
   @Test func theOrderOfParametersDoesNotMatter() {
-    // One capture has parameter 34 between 3 and 4; repeated parameters keep their relative order.
+    // In one capture, parameter 34 is between parameters 3 and 4. Repeated parameters keep their order among
+    // themselves.
     var shuffled = Self.parts
     shuffled.insert(shuffled.remove(at: 22), at: 4)
     shuffled.swapAt(0, 9)

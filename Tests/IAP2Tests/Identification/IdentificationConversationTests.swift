@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Tests identification as a conversation: requested, accepted, refused once and twice, updated, withdrawn, never
-/// answered.
+/// Tests the exchange of messages in identification: when it is requested, accepted, refused once or twice, updated,
+/// withdrawn, or never answered.
 @Suite struct IdentificationConversationTests {
   private static let refusable = Sheet.identification.replacing(
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
@@ -81,7 +81,7 @@ import Testing
     end.passes(5_000)
     #expect(end.told() == [.answerTimedOut(.identification)])
     #expect(end.peer.core.deadline == nil)
-    // A late identification is still accepted.
+    // An identification that arrives late is still accepted.
     end.receives(says(1, 0x1D01, Sheet.identification))
     #expect(end.peer.identification == .example)
   }

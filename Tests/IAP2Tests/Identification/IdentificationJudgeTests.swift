@@ -225,7 +225,8 @@ import Testing
     for one in Self.all { #expect(judge(one.body, .lenient).isAccepted, "\(one.reason)") }
   }
 
-  /// An open-source accessory's stack and some devices put several zero-terminated languages into one value.
+  /// Some devices, and the stack of one open-source accessory, put several zero-terminated language codes into one
+  /// value.
   @Test func packedLanguagesAndTextsWithoutEndAreRead() {
     var body = Self.good
     Self.set(1, "4531")(&body)
@@ -236,7 +237,7 @@ import Testing
     #expect(reading.identification.supportedLanguages == ["en", "de"])
   }
 
-  /// Parameter 4 has a meaning only in groups 16 and 24; one accessory has a string as parameter 4 of group 17.
+  /// Parameter 4 has a meaning only in groups 16 and 24. In one accessory, group 17 has a string as parameter 4.
   @Test func aNumberWithoutMeaningInItsGroupIsIgnored() {
     var body = Self.good
     Self.add(
@@ -271,8 +272,8 @@ import Testing
     #expect(Set(verdict.errors.map(\.parameter)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13])
   }
 
-  /// The refusal has the form of vector M05: it names each parameter once, and lists the offending messages for
-  /// parameters 6 and 7.
+  /// The refusal has the same form as vector M05. It names each parameter once, and for parameters 6 and 7 it lists the
+  /// offending messages.
   @Test func theRefusalNamesEachParameterOnceAndTheMessages() {
     let body = Self.all.first { $0.check == .reservedMessage && $0.parameter == 7 }.map(\.body) ?? ""
     #expect(Sheet.hex(judge(body).rejection.encoded) == "4040000e1d03" + "00080007aa001d02")

@@ -69,10 +69,10 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // The sent packet is still unacknowledged, but all received packets have been acknowledged.
+    // The packet that was sent has not been acknowledged yet, but all received packets have been.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
-    // The count of received packets restarts as well.
+    // The count of unacknowledged received packets has also been reset.
     #expect(end.receives(data(0x43), data(0x44)) == [])
     #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }
@@ -133,7 +133,7 @@ import Testing
     var end = accessory(acks: 1)
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
-    // The packet acknowledges number 1; its own sequence number is meaningless and must be ignored.
+    // The packet acknowledges number 1. The packet's own sequence number is meaningless and must be ignored.
     #expect(end.receives("ff5a000a 40 99 01 02 c1 00") == [])
     #expect(end.peer.core.deadline == nil)
     #expect(end.receives(data(0x41)) == [bare(0x41, sequence: 1)])

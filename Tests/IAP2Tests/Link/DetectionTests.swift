@@ -58,9 +58,9 @@ import Testing
         == "the device speaks only iAP1 (it answered \(shown))")
   }
 
-  /// Seed 305 of the lossy world found this: a flipped bit in an answer (length 3 instead of 2) makes the answer absorb
-  /// a byte of the next one, forming a frame with a correct checksum. Only the answer of an iAP1-only device may end
-  /// detection permanently.
+  /// Seed 305 of the lossy world found this bug. A flipped bit changes the length in an answer from 2 to 3, so the
+  /// answer absorbs a byte of the next answer and forms a frame with a correct checksum. Only the answer of a device
+  /// that supports nothing but iAP1 may end detection permanently.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()

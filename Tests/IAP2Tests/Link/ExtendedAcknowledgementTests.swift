@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Sources disagree whether an EAK lists received or missing packets. Received EAKs are interpreted in both ways,
-/// because duplicate packets are harmless.
+/// Sources disagree about whether an EAK lists received or missing packets. easim allows for both interpretations of a
+/// received EAK, because duplicate packets are harmless.
 @Suite struct ExtendedAcknowledgementTests {
   private func waiting() -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory()
@@ -17,8 +17,8 @@ import Testing
 
   @Test(arguments: [UInt8(0x60), 0x20])
   func everythingUpToTheHighestNumberNamedIsSentAgain(_ control: UInt8) {
-    // By one interpretation, packet 3 was received out of order, and 1 and 2 are missing; by the other, only 3 is
-    // missing.
+    // This EAK can mean that packet 3 was received out of order and packets 1 and 2 are missing, or that only packet 3
+    // is missing.
     var end = waiting()
     #expect(end.receives(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
     #expect(end.peer.core.counters.hastened == 3)
@@ -79,7 +79,7 @@ import Testing
     #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
   }
 
-  /// The tested peer fills the gap without waiting for a timeout, whichever form the other peer uses.
+  /// The accessory fills the gap without waiting for a timeout, whichever form of EAK the device uses.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var device = OneEnd.readyDevice { $0.link.extendedAcknowledgement = meaning }
@@ -93,7 +93,8 @@ import Testing
       #expect(accessory.writes([byte], to: 1) == 1)
       packets += accessory.says()
     }
-    // The device has counted 3 packets from the accessory, so it is sent packets 4, 5 and 6, of which 4 is lost.
+    // The device has received 3 packets from the accessory so far, so the next ones are packets 4, 5 and 6. Packet 4 is
+    // lost.
     let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
     var lists: [String] = device.receives(renumbered[1])
     lists += device.receives(renumbered[2])
@@ -101,7 +102,8 @@ import Testing
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // The same list, converted to the accessory's sequence numbers, makes the accessory retransmit the missing packet.
+    // When the list is converted to the accessory's sequence numbers, it makes the accessory retransmit the missing
+    // packet.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
     let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAP2
 
-/// Tests, in virtual time, the reports about a line that is blocked or whose bytes are damaged.
+/// Tests, in virtual time, what is reported about a line that is blocked or that damages bytes.
 @Suite struct LineWatchTests {
   private func watch(_ states: [LineState]) -> [String] {
     var watch = LineWatch()

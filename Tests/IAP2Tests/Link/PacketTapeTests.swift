@@ -111,8 +111,8 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // The newest packet must not reach the oldest packet on the tape; otherwise a full tape would look like an empty
-    // one.
+    // The newest packet must not extend up to the oldest packet on the tape. Otherwise, a full tape would look like an
+    // empty one.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }
@@ -136,7 +136,8 @@ import Testing
     for _ in 0..<5 { write() }
     #expect(takeAll(window: 4).map(\.count) == [400, 0])
     #expect(queue.acknowledge(upTo: 4) == 4)
-    // The buffer holds 512 bytes: the fifth packet is at its end, and the next two packets are at its front.
+    // The buffer holds 512 bytes. The fifth packet is at the end of the buffer, and the next two packets are at the
+    // front.
     for _ in 0..<2 { write() }
     let parts = takeAll(window: 4)
     #expect(parts.map(\.count) == [100, 200])

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests received packets that are next in sequence, duplicate, ahead of a gap, outside the window, damaged, or for an
+/// Tests received packets that are next in sequence, duplicates, ahead of a gap, outside the window, damaged, or for an
 /// undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  /// Returns a packet with a message that nothing handles, so that its delivery is reported as an event.
+  /// Returns a packet whose message no code handles, so its delivery is reported as an event.
   private func packet(_ sequence: UInt8) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(UInt16(sequence)))
   }
@@ -129,7 +129,7 @@ import Testing
     #expect(end.receives(packet(0x42)) == [])
   }
 
-  // MARK: Damaged, or for an undeclared session
+  // MARK: Packets that are damaged or for an undeclared session
 
   @Test func aSpoiledPacketIsNeitherDeliveredNorAcknowledged() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }

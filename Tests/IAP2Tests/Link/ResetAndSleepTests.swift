@@ -7,7 +7,7 @@ import Testing
     var end = OneEnd.accessory()
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says().count == 1)
-    // The SYN had sequence number 0 and the message number 1, so the next SYN has number 2.
+    // The SYN had sequence number 0, and the message had number 1, so the next SYN has number 2.
     #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(
@@ -28,8 +28,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
   }
 
-  /// A device that answers every SYN with a reset (as Apple devices do if the control session has the number 0) must
-  /// not be retried as fast as the wire allows.
+  /// Some devices answer every SYN with a reset, as Apple devices do if the control session has the number 0. The
+  /// accessory must not retry as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
     var end = OneEnd.detected { $0.synchronizationLimit = 3 }
     #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
@@ -124,7 +124,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
   }
 
-  /// One manufacturer's hosts end the link when an accessory sends a reset; a device that ignores the reset reports it.
+  /// One manufacturer's hosts end the link when an accessory sends a reset. easim's device ignores the reset but
+  /// reports it.
   @Test(arguments: [(UInt8(0x10), LinkEnd.reset), (0x08, .asleep)])
   func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
     var device = OneEnd.device()

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests which packets are retransmitted and when, and how a link without acknowledgements ends.
+/// Tests which packets are retransmitted and when, and how a link ends if nothing is acknowledged.
 @Suite struct RetransmissionTests {
   private func accessory(
     timeout: Int = 1_000, repeats: Int = 3, _ change: (inout LinkSettings) -> Void = { _ in }
@@ -46,7 +46,7 @@ import Testing
     var end = accessory { $0.retransmission = .oldestOnly }
     for _ in 0..<3 { _ = send(&end) }
     #expect(end.passes(2_000) == ["1000 \(message(1))", "2000 \(message(1))"])
-    // The acknowledgement allows the next packet, which is long overdue.
+    // After the acknowledgement, the next packet may be retransmitted. Its timeout expired long ago.
     end.receives(Sheet.packet(0x40, 0x40, 1))
     #expect(end.passes(0) == ["2000 \(message(2))"])
   }
@@ -76,8 +76,8 @@ import Testing
     #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 
-  /// Seed 681 of the lossy world found this: if a device gives up on the link silently, an accessory with nothing to
-  /// send keeps a link that no longer exists on the device.
+  /// Seed 681 of the lossy world found this bug. If a device silently gives up on the link, an accessory that has
+  /// nothing to send keeps the link although it no longer exists on the device.
   @Test func theDeviceGivesUpWithAResetAndListens() {
     var end = OneEnd.device(offer: Sheet.parameters(timeout: 100, repeats: 2)) { $0.answerTimeout = 1_000_000 }
     let sent = end.passes(10_000)
@@ -102,8 +102,8 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // A packet received within the timeout shows that the peer is alive, so only timeouts without such a packet count
-    // towards giving up.
+    // A packet that is received within the timeout shows that the peer is alive. Only timeouts without such a packet
+    // count towards giving up.
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])

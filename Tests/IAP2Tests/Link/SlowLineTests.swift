@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Tests a line whose rate is known: neither side announces or sends more at a time than the line carries in half the
-/// retransmission timeout, so that late packets are not retransmitted.
+/// Tests a line whose rate is known. To avoid retransmitting packets that are merely late, neither side announces or
+/// sends more at a time than the line carries in half the retransmission timeout.
 @Suite struct SlowLineTests {
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var end = OneEnd.listening { $0.link.lineRate = lineRate }
@@ -13,7 +13,7 @@ import Testing
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
     // In half of the 2,000 ms timeout, the line carries 7,500 bytes, enough for three packets of 2,048 bytes. As usual,
-    // the other values are the accessory's.
+    // the other values in the answer are those that the accessory offered.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])

@@ -14,7 +14,7 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // As in the Canon Ivy's SYN, the acknowledgement delay exceeds half the retransmission timeout; devices accept
+    // As in the Canon Ivy's SYN, the acknowledgement delay exceeds half the retransmission timeout. Devices accept
     // this, although one source says otherwise.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
@@ -98,14 +98,14 @@ import Testing
     #expect(error?.description == text(one))
   }
 
-  /// In an answer, the window is the device's own and the other values are the accessory's, so they need not be
-  /// consistent.
+  /// In an answer, the window is the device's own, and the other values are those that the accessory offered. They need
+  /// not be consistent with each other.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
     #expect(end.peer.core.isLinkUp == true)
   }
 
-  /// Seed 253 of the lossy world found this: a strict accessory with a small window offers the device's own values
+  /// Seed 253 of the lossy world found this bug. A strict accessory with a small window offers the device's own values
   /// back, and the device must not refuse them.
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
     var end = OneEnd.listening { $0.link.deviceAnswer = .ownRecovery }
@@ -116,7 +116,8 @@ import Testing
     #expect(end.peer.core.isLinkUp == true)
   }
 
-  /// Waiting for a third packet when only one may be outstanding would cost the timer's delay each time.
+  /// If only one packet may be outstanding, waiting for a third packet would delay every acknowledgement until the
+  /// timer fires.
   @Test func noMorePacketsAreWaitedForThanMayBeOutstanding() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, acks: 3)) {
       $0.parameters.maximumOutstandingPackets = 1
@@ -132,7 +133,7 @@ import Testing
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
-  /// An accessory that restarts with an unusable SYN gets no answer, but the device reports the reason.
+  /// If an accessory restarts with an unusable SYN, the device does not answer, but it reports the reason.
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()
@@ -152,7 +153,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// One device did not answer link versions 3 and 2, and answered only version 1, which every peer understands.
+  /// One device did not answer link versions 3 and 2. It answered only version 1, which every peer understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

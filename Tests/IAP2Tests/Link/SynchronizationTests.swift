@@ -49,8 +49,8 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A device that gets a late copy of the accessory's SYN believes that the accessory has restarted. Without an answer
-  /// both sides would wait forever.
+  /// A device that receives a late copy of the accessory's SYN assumes that the accessory has restarted. If the
+  /// accessory did not answer, both sides would wait forever.
   @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() throws {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
@@ -109,7 +109,7 @@ import Testing
     #expect(agreement.session(.externalAccessory) == nil)
   }
 
-  /// Without a common control session the link would be up but useless.
+  /// Without a control session that both sides have, the link would be up but useless.
   @Test func aDeviceWithAnotherControlSessionCannotBeUsed() throws {
     var end = OneEnd.detected()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
@@ -201,7 +201,7 @@ import Testing
     #expect(end.peer.core.deadline == nil)
   }
 
-  /// Each repeated SYN postpones the device's own timer, so the device must count the repetitions themselves.
+  /// Each repeated SYN restarts the device's own timer, so the device must also count the repetitions.
   @Test func anAccessoryThatRepeatsItsSynForEverIsGivenUp() {
     var end = OneEnd.listening()
     var answers = 0

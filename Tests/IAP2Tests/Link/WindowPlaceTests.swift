@@ -3,14 +3,14 @@ import Testing
 
 /// Sequence numbers wrap every 256 packets, which must not affect the window.
 @Suite struct WindowPlaceTests {
-  /// Covers every distance between two numbers near the wrap-around.
+  /// Covers every distance between two sequence numbers near the wrap-around.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])
   func theWindowWorksWhereverItLies(_ first: UInt8) {
     var end = OneEnd.accessory(device: first) {
       $0.parameters.maximumOutstandingPackets = 127
       $0.parameters.maximumCumulativeAcknowledgements = 127
     }
-    // The whole window arrives in reverse order, so all packets except the first are ahead of the gap.
+    // The whole window arrives in reverse order, so every packet except the first in sequence is ahead of a gap.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))
       end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))

@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Checks that the peer's announcements limit what is sent, and that small writes share packets up to these limits.
+/// Checks that no more is sent than the peer has announced it can receive, and that small writes share packets within
+/// these limits.
 @Suite struct WindowTests {
   private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: window, length: length)) { $0.sessionSendBound = bound }
@@ -19,7 +20,7 @@ import Testing
   @Test func noMorePacketsAreInFlightThanThePeerCanTake() {
     var end = accessory(window: 3, length: 24)
     #expect(end.writes(bytes(120), to: 1) == 120)
-    // Of a packet's 24 bytes, 10 are framing and 2 hold the session's number, which leaves 12 for data.
+    // A packet has 24 bytes. Framing takes 10, and the session's number takes 2, which leaves 12 for data.
     let all = bytes(120)
     let expected = [data(1, Array(all[0..<12])), data(2, Array(all[12..<24])), data(3, Array(all[24..<36]))]
     #expect(end.says() == expected)
@@ -139,7 +140,7 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A coprocessor's certificate has 607 bytes or more; a device that accepts only packets of 64 bytes still receives
+  /// A coprocessor's certificate is at least 607 bytes long. A device that accepts only 64-byte packets still receives
   /// it.
   @Test(arguments: [24, 64, 626]) func aCertificateReachesADeviceThatTakesShortPackets(_ length: Int) {
     var settings = DevicePeer.Settings()

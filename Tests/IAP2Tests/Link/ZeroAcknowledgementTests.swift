@@ -81,7 +81,7 @@ import Testing
       $0.fallbackParameters = nil
     }
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
-    // Three packets trigger an acknowledgement, so this is an ordinary link.
+    // An acknowledgement is sent after every three packets, so this is an ordinary link.
     let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
     #expect(end.receives(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
   }
@@ -108,7 +108,8 @@ import Testing
     #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
     #expect(end.says().count == 2)
     #expect(end.peer.core.unacknowledged(1) == 0)
-    // No received packet will trigger the notification that there is room, so the peer sets an immediate deadline.
+    // The peer sets an immediate deadline, because no packet will arrive that could trigger the notification that there
+    // is room.
     #expect(end.peer.core.deadline == end.now)
     end.passes(0)
     #expect(end.told() == [.sessionWritable(1)])

@@ -10,7 +10,7 @@ import Testing
     #expect(Checksum.of(bytes.span.bytes) == 0xFF)
   }
 
-  /// Covers lengths near the width of a SIMD vector, at every offset.
+  /// Covers lengths close to the width of a SIMD vector, at every offset.
   @Test func everyLengthAndOffsetSumsLikeTheSlowWay() {
     var random = SeededRandom(seed: 1)
     let bytes = random.bytes(300)

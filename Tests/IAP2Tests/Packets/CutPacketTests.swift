@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests lines that lose bytes: a packet whose last bytes are lost, and the bytes after that packet.
+/// Tests lines that lose the last bytes of a packet, and what happens to the bytes after that packet.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
     var end = OneEnd.device { $0.link.interByteTimeout = 200 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAP2
 
-/// Each piece of a capture yields one line: offset, length, kind.
+/// Each piece of a capture yields one line with its offset, length and kind.
 @Suite struct PacketCaptureTests {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
   private static let acknowledgement: [UInt8] = [0xFF, 0x5A, 0x00, 0x09, 0x40, 0x63, 0x05, 0x00, 0xF6]

@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Tests what the scanner finds in each kind of stream, passed as a whole, byte by byte, and in pieces of every size.
+/// Tests what the scanner finds in each kind of stream. Each stream is passed as a whole, byte by byte, and in pieces
+/// of every size.
 @Suite struct PacketScannerTests {
   private static let ack = "ff5a0009400140001d"
   private static let message = "ff5a00104041010114404000061d005d"
@@ -53,7 +54,7 @@ import Testing
   }
 
   @Test func aTruePacketHidesOneByteBehindAFalseBeginning() {
-    // FF 5A begins a header with a wrong checksum; a valid packet begins within that header.
+    // FF 5A starts a header whose checksum is wrong. A valid packet starts within that header.
     #expect(find("ff5a00", Self.ack, Self.ack) == [skipped("ff5a00"), packet(Self.ack), packet(Self.ack)])
     #expect(find("ff5a0009400140", Self.message) == [skipped("ff5a0009400140"), packet(Self.message)])
   }
@@ -64,7 +65,7 @@ import Testing
 
   @Test func aFrameOfIAP1WithAWrongChecksumIsNone() {
     #expect(find("ff5504000204ee09", Self.ack) == [skipped("ff5504000204ee09"), packet(Self.ack)])
-    // The packet seems to be 32 bytes long, so the following bytes are held back until 32 have arrived.
+    // The packet seems to be 32 bytes long, so the scanner holds bytes back until 32 have arrived.
     #expect(
       find("ff5520", Self.ack, Self.ack, Self.ack, Self.ack) == [
         skipped("ff5520"), packet(Self.ack), packet(Self.ack), packet(Self.ack), packet(Self.ack),
@@ -91,7 +92,7 @@ import Testing
     #expect(find(empty, Self.ack) == [packet(empty), packet(Self.ack)])
     let one = Sheet.packet(0x40, 1, 2, session: 3, "7f")
     #expect(find(one, Self.ack) == [packet(one), packet(Self.ack)])
-    // The wrong byte is the last one, which is a payload byte, or the checksum if there is no payload.
+    // The last byte is wrong, whether it is taken as a payload byte or as the checksum of an empty payload.
     #expect(
       find("ff5a000a400706024e01", Self.ack) == [.spoiled(Sheet.unhex("ff5a000a400706024e01")), packet(Self.ack)])
   }

@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Scans random streams that are split at random: the scanner agrees with a slow reference, and accounts for every
+/// Scans random streams that are split at random. The scanner must agree with a slow reference and account for every
 /// byte.
 @Suite struct ScannerPropertyTests {
   @Test func theScannerFindsWhatTheReferenceFindsHoweverItIsFed() {

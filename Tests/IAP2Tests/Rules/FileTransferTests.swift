@@ -56,7 +56,7 @@ import Testing
       ])
   }
 
-  /// Regardless of what is sent, a received file has its announced size, and every transfer that begins also ends.
+  /// Whatever is sent, a received file has its announced size, and every transfer that begins also ends.
   @Test func packetsByChanceMakeWholeFilesOrNone() {
     for seed: UInt64 in 1...200 {
       var random = SeededRandom(seed: seed)
@@ -120,7 +120,7 @@ import Testing
     #expect(isDelivered == (size > 0))
   }
 
-  /// A peer that requests a file repeatedly receives its bytes only once.
+  /// A peer that requests the same file repeatedly receives the file's bytes only once.
   @Test func aFileIsSentOnce() throws {
     var sender = FileSender(pieceSize: 2)
     let begun = sender.begin([1, 2, 3], type: nil)

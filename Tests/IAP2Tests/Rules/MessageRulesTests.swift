@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests rules about control messages: which messages a peer sends unprompted, and when.
+/// Tests the rules that determine which control messages a peer sends unprompted, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)
@@ -91,7 +91,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// A delayed loop sends only one of the repetitions that it missed.
+  /// After a delay, the loop sends only one of the repetitions that it missed.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10

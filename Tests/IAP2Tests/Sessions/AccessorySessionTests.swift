@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Tests sessions from the accessory's side: the device opens a session, and the accessory accepts, refuses or does not
-/// answer.
+/// Tests sessions from the accessory's side. The device opens a session, and the accessory accepts it, refuses it or
+/// does not answer.
 @Suite struct AccessorySessionTests {
   private func start(_ id: UInt16, protocolID: UInt8 = 1, sequence: UInt8) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, Sheet.startSession(protocolID: protocolID, session: id))
@@ -94,15 +94,15 @@ import Testing
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
   }
 
-  /// If an app opens, writes and closes in quick succession, everything can arrive in one read, before the accessory
-  /// accepts.
+  /// If an app opens a session, writes and closes it in quick succession, everything can arrive in one read, before the
+  /// accessory accepts the session.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()
     end.receives(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.peer.core.isOpen(1) == false)
-    // Bytes that had arrived can still be read, but the ended session is not reported.
+    // Bytes that had already arrived can still be read, but the end of the session is not reported.
     #expect(end.reads(1) == Array("hello".utf8))
     #expect(end.reads(1) == [])
     #expect(end.told() == [])
@@ -158,7 +158,7 @@ import Testing
     end.receives(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.reads(1) == [0x61, 0x61])
     end.opens(1, sequence: 0x44)
-    // Reading the old session's bytes late does not affect the new session's count.
+    // Reading the old session's bytes late does not affect the number of unread bytes of the new session.
     end.peer.core.consume(100, of: 1)
     end.receives(data(1, "62", sequence: 0x45))
     #expect(end.told() == [.sessionReadable(1)])
@@ -206,7 +206,7 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A device may request an External Accessory session although the link has no link session that could carry its
+  /// A device may request an External Accessory session on a link whose SYN declares no session that could carry its
   /// data.
   @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
@@ -234,7 +234,8 @@ import Testing
         == .malformed("EA00 StartExternalAccessoryProtocolSession requests more than 256 sessions at once"))
   }
 
-  /// The ended sessions are never read; new sessions must still be possible, and old sessions must not accumulate.
+  /// The ended sessions are never read. The device must still be able to open new sessions, and old sessions must not
+  /// accumulate.
   @Test func sessionsThatNobodyCollectsDoNotBlockNewOnes() {
     var end = OneEnd.accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     var sequence: UInt8 = 0x40
@@ -249,7 +250,7 @@ import Testing
       end.receives(stop(id, sequence: next()))
       #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
     }
-    // The latest session can still be read, but the first was dropped long ago.
+    // The latest session can still be read, but the first session was dropped long ago.
     #expect(end.reads(600) == [1])
     #expect(end.reads(1) == [])
   }

@@ -4,9 +4,9 @@ import Testing
 /// An unread session's packets are no longer acknowledged. Before the device can give up on the link, the accessory
 /// ends only the unread session.
 @Suite struct BackPressureTests {
-  /// Returns an accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number
-  /// 43 (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the time after
-  /// which the device gives up.
+  /// Returns an accessory that acknowledges each packet and has sessions 1 and 2 open. The device's next packet is
+  /// number 43 (hex). The device retransmits a packet up to 4 times, once per second. It gives up after 4 s, of which 3
+  /// s are three quarters.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound
@@ -37,13 +37,13 @@ import Testing
     #expect(end.receives(data(1, 1, sequence: 0x47)) == [ack(0x47)])
   }
 
-  /// A session that is read immediately must not cost the device a timeout.
+  /// If a session is read immediately, the device must not have to wait for a timeout.
   @Test func theAcknowledgementOfThePacketThatFillsASessionIsNotLost() {
     var end = OneEnd.accessory { $0.sessionReceiveBound = 10 }
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // The first of three packets is acknowledged only with the third one; its acknowledgement is not withheld because
-    // the session is full.
+    // After the first of three packets, the acknowledgement waits for a timer. The acknowledgement must not be withheld
+    // any longer because this packet fills the session.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
@@ -78,7 +78,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     _ = end.told()
     #expect(end.receives(data(2, 1, sequence: 0x44)) == [])
-    // This packet was acknowledged before, so the acknowledgement must have been lost.
+    // This packet has already been acknowledged, so the acknowledgement must have been lost.
     #expect(end.receives(data(1, 10, sequence: 0x43)) == [ack(0x43)])
     #expect(end.told() == [])
   }
@@ -89,7 +89,7 @@ import Testing
     _ = end.told()
     #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
-    // The packet that reports the session's end to the device acknowledges everything.
+    // The packet that reports the end of the session to the device also acknowledges everything.
     #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
@@ -122,9 +122,9 @@ import Testing
     #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
-  /// Each session has its own time limit: a session that fills late is not ended at the same time as one that was never
-  /// read. Everything received by then is acknowledged, so that the device's time limit starts again for the remaining
-  /// packets.
+  /// Each session has its own time limit, so a session that fills late is not ended together with one that has never
+  /// been read. When a session is ended, everything received so far is acknowledged, so the device's time limit starts
+  /// again.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -147,8 +147,8 @@ import Testing
     end.passes(2_500)
     end.receives(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
-    // The first session is read again, so its bytes are acknowledged; the acknowledgement of the remaining bytes is
-    // withheld because of the second session.
+    // The first session has been read again, so its bytes are acknowledged. Everything after them is not acknowledged,
+    // because the second session is still full.
     #expect(end.says() == [ack(0x44)])
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
@@ -157,8 +157,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
   }
 
-  /// A session that is read only once does not keep an unread session alive: packets beyond twice the unread session's
-  /// limit are never acknowledged, and would end the link.
+  /// Reading one session does not keep alive another session that is never read. Packets beyond twice the unread
+  /// session's limit are never acknowledged, so they would end the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -178,11 +178,11 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
-    // A later packet of another session is now ahead of a gap, and is kept.
+    // A later packet, which belongs to another session, is now ahead of a gap and is kept.
     #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
-    // The retransmission is accepted, followed by the other session's packet.
+    // The retransmitted packet is accepted, and then the other session's packet is delivered.
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [ack(0x46)])
     #expect(end.reads(1).count == 1)
     #expect(end.reads(2).count == 1)
@@ -225,8 +225,8 @@ import Testing
     #expect(end.reads(1).count == 13)
   }
 
-  /// Returns an accessory on a link without acknowledgements, with session 1 open; the device's next packet is number
-  /// 42 (hex).
+  /// Returns an accessory on a link without acknowledgements that has session 1 open. The device's next packet is
+  /// number 42 (hex).
   private func silent(bound: Int) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound
@@ -248,7 +248,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// A session that is requested but neither accepted nor refused must not exhaust memory either.
+  /// A session that has been requested, but neither accepted nor refused, must not exhaust memory either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
@@ -261,7 +261,7 @@ import Testing
     #expect(end.peer.core.isOpen(3) == false)
   }
 
-  /// Each peer reads only one of two sessions: the link survives, and that session completes.
+  /// Each peer reads only one of two sessions. The link survives, and the session that is read completes.
   @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 2_000

@@ -1,9 +1,9 @@
 import IAP2
 import Testing
 
-/// Tests sessions from the device's side, which opens sessions and chooses their numbers.
+/// Tests sessions from the side of the device, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
-  /// Creates a ready device that has opened session 1; the device's next packet is number 7, and the accessory's is
+  /// Creates a ready device that has opened session 1. The device's next packet is number 7, and the accessory's is
   /// number 4.
   private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var end = OneEnd.readyDevice(change)
@@ -52,7 +52,7 @@ import Testing
         10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
     var end = OneEnd.readyDevice(identification: native)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .native(component: 0))
-    // The device sends no EA00, so there is no session on the link.
+    // The device sends no EA00, so no session is opened on the link.
     #expect(end.says() == [])
   }
 

@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Checks that every captured or computed packet is parsed correctly, and that encoding its meaning yields the packet
-/// again.
+/// Checks that every captured or computed packet is parsed correctly, and that encoding the result yields the same
+/// packet again.
 @Suite struct LinkVectorTests {
   @Test(arguments: LinkVector.synchronizations + LinkVector.others)
   func thePacketIsReadAsWhatItIs(_ vector: LinkVector) {
@@ -39,7 +39,7 @@ import Testing
     #expect(header.payloadCount == 0)
     #expect(header.control == .ack)
     #expect((header.sequence, header.acknowledgement, header.session) == (7, 6, 2))
-    // easim encodes the same packet as V18.
+    // easim encodes a packet that equals V18.
     let ours = PacketHeader(control: .ack, sequence: 7, acknowledgement: 6, session: 2)
     #expect(Sheet.hex(PacketWriter.packet(ours)) == "ff5a0009400706024f")
   }

@@ -1,14 +1,14 @@
 import IAP2
 import Testing
 
-/// Captured and computed packets, each with its meaning and, if easim would send the packet, its payload.
+/// Captured and computed packets. Each has its meaning and, if easim could send it, its payload.
 struct LinkVector: Sendable, CustomTestStringConvertible {
   let number: String
   let bytes: [UInt8]
   let line: String
   /// The header's fields, decoded by hand from the hex text.
   let header: PacketHeader
-  /// The payload as easim's encoders produce it; nil if easim never sends the packet.
+  /// The payload as easim's encoders produce it, or nil if easim never sends the packet.
   let encoded: [UInt8]?
 
   var testDescription: String { number }
@@ -26,8 +26,8 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// Creates a vector for a SYN, with or without ACK. The SYN's parameters are both its meaning and the input from
-  /// which easim's encoder must produce the bytes.
+  /// Creates a vector for a SYN, with or without ACK. The parameters give the SYN its meaning, and easim's encoder must
+  /// also produce the SYN's bytes from them.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests control messages without a packet around them.
+/// Tests control messages outside packets.
 @Suite struct MessageVectorTests {
   struct Vector: Sendable, CustomTestStringConvertible {
     let number: String
@@ -61,8 +61,8 @@ import Testing
     #expect(Sheet.hex(vector.encoded.encoded) == vector.hex)
   }
 
-  /// Vector M05 is a device's refusal of parameters 3 and 7, here because the serial number is blank and a list is
-  /// missing.
+  /// In vector M05, a device refuses parameters 3 and 7. Here, the reasons are a blank serial number and a missing
+  /// list.
   @Test func m05IsTheRefusalOfABlankSerialNumberAndAMissingList() {
     let body =
       Sheet.parameter(0, Sheet.text("Example")) + Sheet.parameter(1, Sheet.text("E1"))

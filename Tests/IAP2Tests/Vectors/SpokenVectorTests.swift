@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Checks that easim's peers, in the situation of a capture, send exactly the captured bytes.
+/// Puts easim's peers into the same situations as in captures, and checks that they send exactly the captured bytes.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
@@ -13,14 +13,14 @@ import Testing
     #expect(end.receives(Sheet.detection) == [Sheet.hex(vector.bytes)])
   }
 
-  /// V05 is BOYA's SYN, V07 is BOYA's acknowledgement, and V08 is what the host sends to BOYA.
+  /// V05 is BOYA's SYN, V07 is BOYA's acknowledgement, and V08 is a packet that the host sends to BOYA.
   @Test func v08IsWhatADeviceSaysToBoya() {
     var end = OneEnd.listening {
       $0.link.initialSequence = 0x40
       $0.order = .identificationFirst
     }
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
-    // The SYN equals V06 except for the window and the length, for which a device announces its own values, 7F and
+    // The SYN equals V06 except for the window and the length. For these, a device announces its own values, 7F and
     // FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])

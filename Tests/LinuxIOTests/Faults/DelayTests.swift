@@ -58,7 +58,7 @@ import Testing
     #expect(rig.atRight.bytes.count == rate * 10)
     let seconds = try #require(rig.arrivals.last)
     #expect((9.9...10.1).contains(seconds))
-    // Half of the bytes arrive in the first half of the time, instead of all of them at the end.
+    // Half of the bytes arrive in the first half of the time, rather than all of them at the end.
     let half = zip(rig.arrivals, rig.atRight.receptions).filter { $0.0 <= seconds / 2 }.map(\.1).reduce(0, +)
     #expect(abs(half - rate * 5) < rate / 10)
   }
@@ -144,8 +144,8 @@ import Testing
       sent += rig.right.send([UInt8](repeating: 1, count: 100))
       try rig.loop.advance(by: .milliseconds(1))
     }
-    // The limit is the capacity of the stall, plus one reception that could not be refused, plus the capacity of the
-    // cable.
+    // The most that can be sent is what the stall holds, plus one chunk that the stall could not refuse, plus what the
+    // cable holds.
     #expect(sent <= 100 + 1_000 + 1_000)
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.bytes.count == sent)

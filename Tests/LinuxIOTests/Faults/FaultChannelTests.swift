@@ -8,7 +8,7 @@ import Testing
 /// Tests properties that every chain of faults has.
 @Suite struct FaultChannelTests {
   @Test func bytesPassTheFaultsInTheOrderOfTheList() throws {
-    // Splitting before joining leaves one chunk; the other order leaves pieces.
+    // If splitting comes before joining, one chunk is left. In the other order, several pieces are left.
     for (faults, expected) in [(["split,size=3,in", "glue,in"], 1), (["glue,in", "split,size=3,in"], 20)] {
       let rig = try FaultRig(faults[0], faults[1])
       try rig.sendIn([UInt8](repeating: 1, count: 60))
@@ -135,8 +135,8 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// Unless notified that the channel has ended, the owner would never read the last bytes, and would wait forever for
-  /// room to send.
+  /// If the owner were not notified that the channel has ended, it would never read the last bytes and would wait
+  /// forever for room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A cable in virtual time. Faults apply to the cable's left side, so `out` refers to what the left side sends.
+/// A cable in virtual time, with faults on its left side. Here, `out` therefore refers to what the left side sends.
 final class FaultRig {
   let loop = VirtualLoop()
   let cable: LoopbackCable

@@ -41,11 +41,11 @@ import Testing
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       if field.isRequired { continue }
-      // A default that is given explicitly yields the same value.
+      // Specifying the default explicitly yields the same value.
       let standard = try #require(field.standard)
       #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }
-    // A bare word must have exactly one meaning.
+    // A word that is given without a key must belong to only one parameter.
     let words = kind.fields.flatMap { field in if case .words(let words) = field.shape { words } else { [String]() } }
     #expect(Set(words).count == words.count)
   }
@@ -83,7 +83,8 @@ import Testing
     }
   }
 
-  /// Each case is a preset, a number of seconds, and how many bytes pass in that time at the rate that users reported.
+  /// Each case has a preset, a number of seconds, and the number of bytes that pass in that time at the rate that users
+  /// reported.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
     let faults = try LinkPreset.faults(name).map(\.description)

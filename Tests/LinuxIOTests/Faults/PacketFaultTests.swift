@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct LossTests {
-  /// Sends the packets 0..<250 in chunks of `chunk` bytes and returns the numbers of those that arrive.
+  /// Sends the packets 0..<250 in chunks of `chunk` bytes. Returns the numbers of the packets that arrive.
   func survivors(_ fault: String, chunk: Int = 64, seed: UInt64 = 7) throws -> (sequences: [UInt8], rig: FaultRig) {
     let rig = try FaultRig(fault, seed: seed)
     let bytes = (0..<250).flatMap { FaultRig.packet(UInt8($0)) }
@@ -24,7 +24,7 @@ import Testing
     #expect(sequences == sequences.sorted())
     #expect((175...225).contains(sequences.count))
     #expect(rig.count() == count(hits: 250 - sequences.count, bytes: (250 - sequences.count) * 14))
-    // The random choice is made per packet, so the same packets are lost regardless of how the bytes are split.
+    // A random choice is made for each packet, so the same packets are lost no matter how the bytes are split.
     #expect(try survivors("loss,chance=20%,out").sequences == sequences)
   }
 
@@ -179,7 +179,8 @@ import Testing
       rig.left.send((0..<8).flatMap { FaultRig.packet(UInt8($0)) })
       try rig.loop.advance(by: .milliseconds(1))
       let sequences = FaultRig.read(rig.atRight.bytes).sequences
-      // The test uses only seeds that select exactly one packet, with at least three packets after it.
+      // The test considers only seeds with which the fault selects exactly one packet that has at least three packets
+      // after it.
       guard rig.count().hits == 1, sequences.count == 8 else { continue }
       let late = try #require((0..<8).first { sequences[$0] != $0 })
       var expected = Array(UInt8(0)..<8)
@@ -190,7 +191,7 @@ import Testing
     #expect(places == [0, 1, 2, 3, 4])
   }
 
-  /// When the fault ends, one packet is still held, and only the beginning of another has arrived.
+  /// When the fault ends, it still holds one packet, and only the beginning of another has arrived.
   @Test func aPacketThatIsCutByTheEndOfTheTimeArrivesWhole() throws {
     let rig = try FaultRig("reorder,chance=100%,by=5,wait=1s,for=1s,out")
     try rig.loop.advance(by: .milliseconds(900))

@@ -69,7 +69,7 @@ import Testing
     #expect(error.description.contains("chmod 700 \(local.path)"))
   }
 
-  /// The advice must never lock other users out of /tmp or of a folder with other files.
+  /// easim must never give advice that locks other users out of /tmp or out of a folder with other files.
   @Test(arguments: [mode_t(0o1777), 0o2775, 0o777])
   func theModeOfADirectoryThatIsMoreThanALocalDirectoryIsNotChanged(mode: mode_t) throws {
     let local = LocalDirectory(temporary.path + "/shared")

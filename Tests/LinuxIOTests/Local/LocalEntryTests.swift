@@ -18,12 +18,12 @@ import Testing
   }
 
   func leaveSocket(_ path: String) throws {
-    // A listener that is closed abruptly leaves the same files as a killed process.
+    // A listener that is closed abruptly leaves the same files behind as a killed process.
     let listener = try Transports.listen(at: .unix(path: path), on: EpollLoop()) { _ in }
     link(path, path + ".kept")
     listener.close()
     rename(path + ".kept", path)
-    // A process that another test is launching holds a copy of the descriptor until its exec.
+    // Until it calls exec, a process that another test is launching holds a copy of the descriptor.
     while UnixListener.isListened(at: path) { sched_yield() }
   }
 

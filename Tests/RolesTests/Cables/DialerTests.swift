@@ -89,7 +89,7 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Before pauses between attempts were introduced, an accessory that ended links early was dialed 469 times in ten
+  /// Before there were pauses between attempts, an accessory that ended its links early was dialed 469 times in ten
   /// seconds.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
@@ -183,7 +183,7 @@ private final class DialerRig {
   func pass(_ time: Duration) throws { try loop.advance(by: time) }
 }
 
-/// A medium on which the test decides when accessories appear, disappear and answer.
+/// A medium that lets the test decide when accessories appear, disappear and answer.
 final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))

@@ -34,8 +34,8 @@ import Testing
   }
 }
 
-/// Runs ten accessories that flicker fifty times each on one loop and thread, and a host and a watcher on another. The
-/// two threads behave like two processes, except that they cannot crash separately.
+/// Runs ten accessories, which flicker fifty times each, on one loop with its own thread, and a host and a watcher on
+/// another. The two threads behave like two processes, except that neither can crash without the other.
 final class LocalCycles {
   private static let accessoryCount = 10
   private static let cycleCount = 50
@@ -55,8 +55,8 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// This process's open descriptors of the kinds that a local directory opens, such as "7 → socket:[4711]". Other
-  /// kinds of descriptors belong to the runtime, which may open a timer at any time.
+  /// The descriptors that this process has open, such as "7 → socket:[4711]". Includes only the kinds that a local
+  /// directory opens. All other kinds belong to the runtime, which may, for example, open a timer at any time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
@@ -88,7 +88,7 @@ final class LocalCycles {
     dialer.stop()
     watcher.stop()
     device.unplugAll()
-    // A closed socket remains for a moment, until the peer has closed as well.
+    // A closed socket remains until its peer has also closed a moment later.
     let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
     simulatorLoop.stop()
     let left = Set(openDescriptors).subtracting(descriptorsBefore)
@@ -135,8 +135,8 @@ final class LocalCycles {
     switch change {
     case .arrived(let it): cards[it.identity, default: []].append("arrived \(it.protocols ?? [])")
     case .left(let it, _): cards[it.identity, default: []].append("left \(it.protocols ?? [])")
-    // The accessory was unplugged before its card could be read, so only the order of events shows which half of the
-    // flicker this was.
+    // The accessory was unplugged before its card could be read, so only the order of events tells the two halves of
+    // the flicker apart.
     case .passed(let it):
       let seen = cards[it?.identity ?? "?", default: []]
       let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
@@ -145,7 +145,7 @@ final class LocalCycles {
     }
   }
 
-  /// The condition is checked after each turn of the loop, so the loop must keep running.
+  /// The loop must keep running, because the condition is checked after each turn.
   private var isClean: Bool {
     lab.loop.schedule(after: .milliseconds(5)) {}
     return Set(openDescriptors).isSubset(of: descriptorsBefore)

@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// A new medium needs only a type that conforms to `Medium` and one line in the table.
+  /// To add a medium, a type that conforms to `Medium` and one line in the table are enough.
   @Test func aNewMediumIsAConformanceAndALine() throws {
     struct EmptyMedium: Medium {
       let kinds = [Address.Kind.usb]

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct RecentCardsTests {
-  /// Returns which of `count` consecutive accessories are remembered if there is room for three.
+  /// Returns which of `count` accessories, added one after another, are remembered if there is room for three.
   func known(of count: Int) -> [Int] {
     var earlier = RecentCards<Int>()
     for number in 1...count { earlier.note(number, as: "a\(number)", room: 3) }

@@ -14,7 +14,7 @@ import Testing
     try rig.connect("b")
     try rig.send("a", Self.detection)
     #expect(!rig.call.isOver)
-    // The detection sequence arrives in two parts, and follows the last bytes of an earlier session.
+    // The detection sequence follows the last bytes of an earlier session, and arrives in two parts.
     try rig.send("b", [0x00, 0xFF] + Self.detection.prefix(3))
     try rig.send("b", Array(Self.detection.dropFirst(3)))
     #expect(rig.call.isOver && rig.troubles == [nil, nil])

@@ -15,7 +15,8 @@ import Testing
     return bytes
   }
 
-  /// Returns a capture of packets on one cable, one millisecond apart; `true` marks a packet that the accessory sent.
+  /// Returns a capture of packets on one cable, with an interval of one millisecond. `true` marks packets that the
+  /// accessory sent.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)
@@ -97,7 +98,7 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// The SYN requests no retransmissions at all, which a link corrects to one, so the session table is still valid.
+  /// The SYN requests zero retransmissions. A link changes this to one, so the SYN's session table still counts.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0

@@ -49,7 +49,7 @@ import Testing
     let order = isLittle ? ByteOrder.little : .big
     var bytes = Fixture.section(order)
     bytes += Fixture.interface(order, linkType: 1)
-    // These options are a time resolution of 2 to the power of -10 seconds, and an offset of half an hour.
+    // These options specify a time resolution of 1/1,024 second and an offset of half an hour.
     let options = Fixture.number(9, 2, order) + Fixture.number(1, 2, order) + [0x8A, 0, 0, 0]
     bytes += Fixture.interface(order, linkType: 147, options: options)
     bytes += Fixture.block(0x0BAD, order, [1, 2, 3, 4])
@@ -92,10 +92,10 @@ import Testing
     var frames: [[UInt8]] = [Fixture.usb("C", endpoint: 0x81, device: 3, [0x55, 0x53, 0x42, 0x53])]
     for (vector, isFromAccessory) in zip(Fixture.vectors, Fixture.isFromAccessory) {
       for device: UInt8 in [5, 6] {
-        // Each transfer is split, and the halves for the two devices are interleaved.
+        // Each transfer is split into halves, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // Each transfer has a record of its submission and one of its completion, only one of which contains data.
+        // Each transfer has one record for its submission and one for its completion. Only one of them contains data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }
@@ -134,7 +134,7 @@ import Testing
     for (index, (form, bytes)) in files.enumerated() {
       let capture = try DecodedCapture(bytes)
       #expect(capture.form == form)
-      // In H4 captures without a direction, only the first fragment of each payload reveals the direction.
+      // If an H4 capture does not record the direction, only the first fragment of each payload reveals it.
       if index == 0, size < 1_021 { continue }
       #expect(Fixture.texts(capture) == Fixture.texts, "file \(index)")
       #expect(capture.entries.first?.text == "CABLE 1: Bluetooth handle 42, RFCOMM channel 3")
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func channelsThatCarrySomethingElseAreNotTakenForRFCOMM() throws {
-    // The channels are requested for a service other than RFCOMM, and no request is refused.
+    // The channels are requested for a service other than RFCOMM, and none of the requests is refused.
     let request = Fixture.l2cap(1, [2, 9, 4, 0, 0x17, 0, 0x40, 0])
     let answer = Fixture.l2cap(1, [3, 9, 8, 0, 0x41, 0, 0x40, 0, 0, 0, 0, 0])
     var frames = [(isReceived: false, bytes: Fixture.acl(42, isReceived: false, request)[0])]
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test func theChecksumOfRFCOMMIsThatOfTheStandard() {
-    // Every connection starts with SABM on channel 0 and its answer.
+    // Every connection starts with a SABM frame on channel 0 and the answer to it.
     #expect(RFCOMMFrame.checksum([0x03, 0x3F, 0x01]) == 0x1C)
     #expect(RFCOMMFrame.checksum([0x03, 0x73, 0x01]) == 0xD7)
   }

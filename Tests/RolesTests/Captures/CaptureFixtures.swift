@@ -5,7 +5,7 @@ import IAP2
 
 /// Files and frames written by hand, byte by byte, to test the readers.
 enum Fixture {
-  /// Captured packets: detection, a SYN, its answer, StartIdentification, EA00.
+  /// Captured packets: detection, a SYN, the answer to the SYN, StartIdentification, and EA00.
   static let vectors: [[UInt8]] = [
     "ff550200ee10", "ff5a001a80011000fc01050400138800ff1e0301000102020134",
     "ff5a001ac04001008c01050400138800ff1e0301000102020134", "ff5a00104041010114404000061d005d",

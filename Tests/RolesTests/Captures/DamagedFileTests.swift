@@ -44,7 +44,7 @@ import Testing
       for value: UInt8 in [0x00, 0x7F, 0xFF] {
         var bytes = whole
         bytes[place] = value
-        // Decoding ends without a trap, and every reported problem has a position.
+        // Decoding must end without a trap, and every reported problem must have a position.
         let capture = try DecodedCapture(bytes, as: form)
         #expect(Fixture.problems(capture).allSatisfy { $0.hasPrefix("byte ") })
       }
@@ -132,7 +132,7 @@ import Testing
     for padding in [[], [0, 0, 0], [0x1F, 0]] as [[UInt8]] {
       #expect(try Self.unpack(members + padding, size: size) == [1, 2, 3, 4])
     }
-    // The file ends inside a member.
+    // The file ends in the middle of a gzip member.
     for beginning in [[0x1F], [0x1F, 0x8B], [0x1F, 0x8B, 0x08]] as [[UInt8]] {
       #expect(throws: CaptureProblem.self) { try Self.unpack(members + beginning, size: size) }
     }

@@ -149,7 +149,8 @@ import Testing
     return entries
   }
 
-  /// A dump in the format of hexdump: words with the low byte first, padded if the number of bytes is odd.
+  /// A dump in hexdump's format, which consists of words with the low byte first. If the number of bytes is odd, the
+  /// last word is padded.
   private static let words = [
     "0000000 55ff 0002 10ee 5aff 1000 4140 0101 4014", "0000010 0040 1d06 5d00", "0000016",
   ]

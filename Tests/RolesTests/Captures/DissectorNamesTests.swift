@@ -2,7 +2,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Compares the dissector's names with those in the message catalog; `EASIM_REWRITE=1` rewrites them.
+/// Compares the dissector's names with those in the message catalog. `EASIM_REWRITE=1` rewrites the dissector's names.
 @Suite struct DissectorNamesTests {
   @Test func theDissectorHasEveryNameOfTheCatalogue() throws {
     let messages = MessageCatalog.all.map { entry in

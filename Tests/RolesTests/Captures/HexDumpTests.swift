@@ -122,7 +122,7 @@ import Testing
     let bytes = try HexDump(Array(text.utf8)).runs.flatMap(\.bytes)
     #expect(bytes == [0xFF, 0x5A, 0x40, 0x40] + [UInt8](repeating: 0, count: 60) + [1])
     let zeros = [UInt8](repeating: 0, count: 64)
-    // od prints offsets in octal, and hexdump does not.
+    // Unlike hexdump, od prints offsets in octal.
     let pairs = "0000000 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n*\n0000100\n"
     #expect(try HexDump(Array(pairs.utf8)).runs.flatMap(\.bytes) == zeros)
     let words = "0000000 0000 0000 0000 0000 0000 0000 0000 0000\n*\n0000040\n"
@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// Dumps with changed characters, and with lost, cut or duplicated lines, yield an error or some bytes, but have no
-  /// other effect.
+  /// A dump with changed characters, or with lost, truncated or duplicated lines, must yield either an error or some
+  /// bytes, and do nothing else.
   @Test func noTextDoesMoreHarmThanAnError() {
     var random = SeededRandom(seed: 11)
     let forms = Self.forms.values.sorted().map { Array($0.utf8) }

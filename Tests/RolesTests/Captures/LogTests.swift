@@ -4,7 +4,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Tests logs written by other programs; each log contains the same six packets in a different format.
+/// Tests logs that other programs wrote. Each log contains the same six packets in a different format.
 @Suite struct LogTests {
   private static let detection = "FF 55 02 00 EE 10"
   // BOYA's handshake, as captured.
@@ -137,7 +137,7 @@ import Testing
     #expect(times == [0, 1, 3.5])
   }
 
-  /// sigrok-cli prints no direction, so each decoder's name counts as a direction.
+  /// sigrok-cli prints no direction, so each decoder's name is used as a direction.
   @Test func aDecoderOfSigrokIsADirection() throws {
     let lines = Self.pairs(Self.detection).map { "uart-1: \($0)\nuart-1: Stop bit\nuart-2: \($0)" }
     let (decoder, entries) = try decode(lines.joined(separator: "\n") + "\n")

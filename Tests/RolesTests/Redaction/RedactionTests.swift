@@ -25,7 +25,7 @@ import Testing
 
   // MARK: The exchange
 
-  /// The packets that both sides sent, with messages that are split, repeated, out of order and damaged.
+  /// The packets that both sides sent. They include messages that are split, repeated, out of order or damaged.
   struct Exchange {
     var packets: [(end: Cable.End, bytes: [UInt8])] = []
     private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]
@@ -103,7 +103,7 @@ import Testing
           $0.u8(0, 1)
           $0.u16(1, 7)
         })
-      // The app sends the serial number, split between two packets, and then other data.
+      // The app sends the serial number, which is split between two packets, and then other data.
       send(.device, [0, 7] + Array("id=C02XK1".utf8), session: 2)
       send(.device, [0, 7] + Array("AAJG5J;".utf8) + RedactionTests.appSecret, session: 2)
       send(.accessory, [0, 7] + RedactionTests.appSecret, session: 2)
@@ -125,7 +125,7 @@ import Testing
     case packetLogger
     case bluetoothPcapng
 
-    /// Whether a decoder finds bytes even if they are not adjacent in the file.
+    /// Whether a decoder can put bytes together that are not adjacent in the file.
     var isCapture: Bool { ![.transcript, .json, .trace].contains(self) }
     var hasBothEnds: Bool { ![.raw, .dump].contains(self) }
   }
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  /// Returns a capture whose records split packets at arbitrary places, with comments that name the accessory.
+  /// Returns a capture whose records split packets at arbitrary places and have comments that name the accessory.
   private static func pcapng(_ exchange: Exchange) -> [UInt8] {
     var writer = PcapngWriter(program: "test")
     var file = writer.begin(comments: ["recorded from Anna's phone"])
@@ -258,7 +258,7 @@ import Testing
     for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }
     for offset in 0..<3 where inBase64 {
       let shifted = base64([UInt8](repeating: 0, count: offset) + secret + [0, 0, 0])
-      // The search uses only base64 digits to which no other bytes contribute.
+      // The search uses only those base64 digits that depend on the secret alone.
       let first = offset == 0 ? 0 : offset + 1
       forms.append(Array(shifted.utf8.dropFirst(first).prefix(max(4, secret.count * 4 / 3 - 2))))
     }
@@ -275,7 +275,7 @@ import Testing
       // A transcript shows only a certificate's first bytes.
       let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
       #expect(!Self.finds(shown, in: redacted), "\(kind) \(Hex.plain(shown.prefix(12)))")
-      // With so few base64 digits, a match could be a coincidence.
+      // So few bytes are not searched for as base64, because a match could be a coincidence.
       #expect(!Self.finds(Array(shown.prefix(8)), in: redacted, inBase64: false), "the beginning of \(kind)")
     }
     // A transcript does not show messages that are split.
@@ -395,7 +395,7 @@ import Testing
   @Test func whatIsNotUnderstoodIsRefused() throws {
     let capture = try Self.file(.pcapng)
     var foreign = capture
-    // This is a block of names, as Wireshark writes it.
+    // This is a block of names in the form in which Wireshark writes it.
     foreign += [4, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0]
     let transcript = try Self.file(.transcript) + Array("and Anna says hello\n".utf8)
     let refused: [(String, [UInt8])] = [

@@ -42,7 +42,7 @@ import Testing
     #expect(wildcard.answer(Array("12:00".utf8), Array("12:07".utf8)) == nil)
   }
 
-  /// The script made from two recordings answers a third run of the app with the number that the app sends in that run.
+  /// A script made from two recordings answers the app's third run with the number that the app sends in that run.
   @Test func theScriptOfTwoRecordingsAnswersAThird() throws {
     var lamp = try ProfileLibrary().profile("scripted")
     lamp.behavior = .script(
@@ -127,12 +127,13 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// For every behavior, a replay of the accessory satisfies the recorded app, and a replay of the app finds a single
+  /// For every behavior, a replayed accessory must satisfy the recorded app, and a replayed app must find a single
   /// changed byte in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)
-    // A device that requires authentication never reaches the microphone's protocols, so there is nothing to replay.
+    // The device requires authentication, so it never gets as far as the microphone's protocols, and there is nothing
+    // to replay.
     guard let first = profile.protocols.first, name != "microphone" else { return }
     let rig = ReplayRig()
     let app = TimedApp(of: first.name, in: rig)

@@ -66,7 +66,7 @@ final class ReplayRig {
   }
 }
 
-/// An app that sends each request once the previous answer has arrived, and finally closes the session.
+/// An app that sends each request after the previous answer has arrived, and then closes the session.
 final class AskingApp: AppHandler, SessionHandler {
   private let requests: [String]
   private let protocolName: String?

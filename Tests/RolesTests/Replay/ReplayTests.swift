@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Tests replaying a recording in either role against a live peer.
+/// Tests the replay of a recording in either role, with a live peer.
 @Suite struct ReplayTests {
   private static let requests = ["hello", "how are you", "bye"]
 
@@ -66,8 +66,8 @@ import Testing
     view.close()
   }
 
-  /// A recording of a replay has the same sessions as the original recording. The bytes are the same at every speed; at
-  /// the recorded speed, the times are also the same, within the link's delays.
+  /// A recording of a replay has the same sessions as the original recording. The bytes are the same at every speed. At
+  /// the recorded speed, the times are also the same, apart from the link's delays.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))
@@ -322,7 +322,7 @@ import Testing
     #expect(throws: RecordingError.noIdentification) { try Recording(entries) }
   }
 
-  /// Every truncated recording is read up to the point where it was cut, or causes an error.
+  /// A truncated recording must either be read up to the point where it was cut off, or cause an error.
   @Test func everyTruncationIsReadUpToThere() throws {
     let rig = ReplayRig()
     let app = AskingApp(Self.requests, in: rig)
@@ -400,7 +400,7 @@ import Testing
     #expect(script.framing == .delimiter([0x0D, 0x0A]))
     #expect(script.rules.map(\.request) == ["HELLO", "BATTERY?", "what"].map { Array($0.utf8) })
     #expect(script.rules[1].delay == .milliseconds(40))
-    // A recording that is written to a file and read back still replays the same accessory to the same app.
+    // A recording that has been written to a file and read back still replays the same accessory to the same app.
     let place = TemporaryFolder()
     place.write(Array(profile.text(comment: "imported").utf8), to: "imported.json5")
     let again = try ProfileLibrary().profile(place.file("imported.json5"))

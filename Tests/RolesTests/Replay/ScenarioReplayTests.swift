@@ -10,8 +10,8 @@ import Testing
 
 /// Records every shipped scenario, and replays the recording ten times in each role.
 @Suite struct ScenarioReplayTests {
-  /// Scenarios in which the device ends a session for a reason that a recording does not contain: the app is suspended,
-  /// or keeps an old accessory. Replays of such a scenario always fail at the same difference.
+  /// Scenarios in which the device ends a session for a reason that is not recorded: the app is suspended, or it keeps
+  /// using an old accessory. Whenever such a scenario is replayed, it fails at the same difference.
   static let notReproducible: Set<String> = ["coalesced-while-suspended", "retry-with-the-old-accessory"]
 
   private func record(_ name: String) throws -> Recording? {
@@ -28,7 +28,7 @@ import Testing
     do { return try Recording(DecodedCapture(bytes).entries) } catch RecordingError.noIdentification { return nil }
   }
 
-  /// Returns what the apps saw: connections, disconnections, and sessions with their bytes.
+  /// Returns what the apps saw: connects, disconnects, and sessions with their bytes.
   private func replay(_ recording: Recording, seed: UInt64) throws -> (events: [String], first: ReplayDifference?) {
     let rig = ReplayRig(seed: seed)
     let (app, view) = rig.launch(recording)

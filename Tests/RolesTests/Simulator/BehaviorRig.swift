@@ -7,7 +7,7 @@ import AccessoryWorlds
 import IAP2
 
 /// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it.
-/// The rig shows what a behavior looks like at the other end of the cable.
+/// The rig shows what a behavior looks like from the other end of the cable.
 final class BehaviorRig: AppHandler {
   let loop: any EventLoop
   private(set) var world: World
@@ -32,7 +32,7 @@ final class BehaviorRig: AppHandler {
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
     var settings = AppSettings()
-    // These tests check how an accessory handles many sessions at once, which a real app could not open.
+    // A real app could not open this many sessions at once. The tests check how an accessory handles them.
     settings.rules.secondSession = .sideBySide
     app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()
@@ -72,8 +72,8 @@ final class BehaviorRig: AppHandler {
   }
 }
 
-/// The app's end of a session. This handler records events and their times, writes the bytes that the test passes to
-/// it, and can stop reading.
+/// The app's end of a session. The handler records events and their times, writes the bytes that the test gives it, and
+/// can stop reading.
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []

@@ -31,8 +31,8 @@ import Testing
     return (rig, try rig.open())
   }
 
-  /// Returns the open descriptors of this process. Other tests run in parallel, so search this list instead of
-  /// comparing it.
+  /// Returns the open descriptors of this process. Search this list instead of comparing it, because other tests run in
+  /// parallel.
   private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
@@ -103,7 +103,7 @@ import Testing
     let folder = TemporaryFolder()
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
-    // The program reads nothing before the session has ended, so more bytes remain unread than a pipe holds.
+    // The program reads nothing until the session has ended, so more bytes remain unread than a pipe holds.
     let (rig, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     recorder.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
-    // The signal watch blocks these signals in this process, as commands do for Ctrl-C; programs must not inherit the
+    // The signal watch blocks these signals in this process, as commands do for Ctrl-C. Programs must not inherit this
     // signal mask.
     var mask = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &mask)
@@ -177,7 +177,7 @@ import Testing
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     let lines = recorder.text.split(separator: "\n").map(String.init)
     #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
-    // Signals above 31 are not compared, because the C library uses the first two of them.
+    // Signals above 31 are not compared, because the C library uses the first two of those.
     let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
     #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0])
     watch.close()
@@ -236,7 +236,7 @@ import Testing
     wait("there is room again") { next.text == "x" }
   }
 
-  /// The same profile may come from a file that is trusted to run programs and from one that is not.
+  /// Two files may contain the same profile, and only one of them may be trusted to run programs.
   @Test func onlyTheAccessoryOfAnUntrustedFileIsKeptFromRunningItsProgram() throws {
     var untrusted = Behavior.Program("cat")
     untrusted.origin.objection = "/tmp/x.json5 belongs to another user"

@@ -92,7 +92,7 @@ import Testing
 
   @Test func aLengthFromTheWireIsNotTrusted() throws {
     let frame = Self.frame { $0.lengthWidth = 4 }
-    // The four gigabytes that the frame claims to contain are skipped, not stored.
+    // The frame claims to contain four gigabytes, which are skipped without being stored.
     #expect(Self.events(frame, [[0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3]]) == [.wrongLength(0xFFFF_FFFF)])
     let small = Self.frame { $0.longest = 10 }
     #expect(

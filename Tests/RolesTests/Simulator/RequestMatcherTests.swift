@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Tests which requests a script finds in a stream. The tests compare lists of the requests found in given bytes.
+/// Tests which requests a script finds in a stream. Each test compares the requests found in the given bytes with a
+/// list.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })

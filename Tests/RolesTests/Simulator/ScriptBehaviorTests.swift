@@ -89,7 +89,7 @@ import Testing
     #expect(rig.said == [.note("session 1: 2 answers were not sent")])
   }
 
-  /// If a device keeps sending requests whose answers are delayed, the session stops accepting requests, and the device
+  /// If a device keeps sending requests while the answers are delayed, the session stops accepting requests. The device
   /// still gets every answer on time.
   @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
     let (_, recorder) = try open(

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryProfiles
 @testable import AccessorySimulator
 
-/// Tests scripts in profiles, as seen by the app, in virtual time.
+/// Tests scripts in profiles from the app's point of view, in virtual time.
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 
@@ -110,7 +110,7 @@ import Testing
       try loop.advance(by: .seconds(1))
       return Array(ear.heard[before...])
     }
-    // The checksum, which is the XOR of the bytes, is computed here independently of the script.
+    // The checksum is the XOR of the bytes. Here, it is computed independently of the script.
     let sum = Array("GPTXT,01".utf8).reduce(0, ^)
     #expect(try answer("G") == Array("$GPTXT,01*\(Hex.number(sum));".utf8))
     #expect(try answer("L") == Array("06:abc".utf8))

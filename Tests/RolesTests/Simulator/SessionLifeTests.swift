@@ -32,7 +32,7 @@ import Testing
 
   // MARK: ends-sessions
 
-  /// Returns the durations of several consecutive sessions; nil means longer than a minute.
+  /// Returns the durations of several consecutive sessions. Nil stands for a session that lasts longer than a minute.
   private func lives(_ quirk: String, count: Int, seed: UInt64 = 1) throws -> [Duration?] {
     let loop = VirtualLoop(seed: seed)
     let rig = try rig(quirk, on: loop)

@@ -61,7 +61,7 @@ import Testing
     let written = source.world.events.compactMap { event in
       if event.side == .accessory, case .sessionClose(_, _, _, _, let written) = event.kind { written } else { nil }
     }
-    // The accessory writes endlessly, but no more can be sent than fits into the windows and the inbox.
+    // The accessory never stops writing, but only as much can be sent as the windows and the inbox hold.
     #expect(written.count == 1 && written[0] < 16_000_000, "\(written)")
   }
 

@@ -160,7 +160,7 @@ import Testing
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
 
-  /// Sends arbitrary bytes to every shipped script at arbitrary times. A script must never stop working, and never
+  /// Sends arbitrary bytes to every shipped script at arbitrary times. A script must never stop working and must never
   /// store more than its limit.
   @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
@@ -185,7 +185,7 @@ import Testing
         }
         now = now + .milliseconds(Int.random(in: 0...700, using: &random))
         machine.handleTimeout(now: now, &memory)
-        // The simulated reader often skips a read.
+        // The simulated reader often does not read.
         while Bool.random(using: &random), let step = machine.next(at: now) {
           switch step {
           case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))

@@ -26,8 +26,8 @@ import Testing
     #expect(Self.told(Self.stream.bytes(0..<30_000), piece: piece) == [])
   }
 
-  /// The bytes that `easim burst --pattern eademo` sends: the pattern restarts with every burst, although a burst of
-  /// 10,000 bytes ends 16 bytes into the pattern's cycle of 256.
+  /// These are the bytes that `easim burst --pattern eademo` sends. The pattern starts again with every burst, although
+  /// a burst of 10,000 bytes ends 16 bytes into one of the pattern's cycles of 256 bytes.
   @Test(arguments: [10_000, 10_240, 777]) func burstsOfEADemosPatternAreRightHoweverLongTheyAre(size: Int) {
     let bursts = (0..<5).flatMap { _ in Self.counting(size) }
     #expect(Self.told(bursts, piece: 2_000) == [])
@@ -46,7 +46,7 @@ import Testing
     let (before, request) = (Self.stream.bytes(0..<Self.size), Self.stream.bytes(Self.size..<2 * Self.size))
     let bytes = before + wrong.answer(request, before, UniqueStream(seed: 22, session: 0).bytes(0..<Self.size))
     let told = Self.told(bytes + Self.stream.bytes(2 * Self.size..<3 * Self.size))
-    // A sink does not know where each burst ends, so for a sink, bytes of an earlier burst count as repeated.
+    // A sink does not know where each burst ends, so it counts bytes of an earlier burst as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && told.first?.hasPrefix("corrupted: ") == true
     #expect(told.first?.hasPrefix("\(kind): ") == true || isInPlace, "\(wrong): \(told)")

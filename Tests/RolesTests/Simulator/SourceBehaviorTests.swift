@@ -69,9 +69,9 @@ import Testing
     #expect(recorder.end == nil)
   }
 
-  /// A reader that sleeps for a while stops the source through the link's flow control. When the reader wakes, it
-  /// receives the bytes that the link was holding, then one chunk, and then bytes at the normal rate: the source does
-  /// not make up for the pause.
+  /// If a reader sleeps for a while, the link's flow control stops the source. When the reader wakes, it receives the
+  /// bytes that the link was holding, then one chunk, and then bytes at the normal rate, because the source does not
+  /// make up for the pause.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let rate = 200_000
     let rig = try BehaviorRig(.source(.init(rate: rate, chunk: 1_000)), on: loop)
@@ -83,8 +83,9 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // The expected bytes are those of one second before the pause and a tenth of a second after it, plus the buffers at
-    // both ends. If the source made up for the five seconds, there would be twice as many bytes.
+    // The expected number of bytes is what the source sends in one second before the pause and in a tenth of a second
+    // after it, plus what the buffers at both ends hold. If the source made up for the five seconds, there would be
+    // twice as many bytes.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

@@ -31,7 +31,7 @@ import Testing
     let seconds = max(1, min(1_000, 200 * chunk / rate))
     var pacer = SourcePacer(.init(rate: rate, chunk: chunk), start: .origin)
     let sent = run(&pacer, to: .origin + .seconds(seconds)) { now, _, total in
-      // The source is never ahead of its rate by more than one chunk.
+      // The source must never be ahead of its rate by more than one chunk.
       let ideal = Int(Int128(now.nanoseconds) * Int128(rate) / 1_000_000_000)
       #expect(total <= ideal + chunk && total >= ideal)
     }

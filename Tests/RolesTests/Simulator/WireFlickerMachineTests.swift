@@ -4,8 +4,8 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Tests the state machine of the wire flicker: when the accessory is plugged in and unplugged, and which protocols it
-/// then offers.
+/// Tests the state machine that makes an accessory flicker on the wire: when it plugs the accessory in and unplugs it,
+/// and which protocols the accessory then offers.
 @Suite struct WireFlickerMachineTests {
   @Test func withoutAFlickerItIsPluggedInWholeAndStays() {
     var plug = Plug()
@@ -130,7 +130,8 @@ import Testing
   }
 }
 
-/// A cable that follows the state machine's decisions and records them with times in milliseconds, such as "260 out".
+/// A cable that follows the state machine's decisions. It records them with the time in milliseconds, such as "260
+/// out".
 private struct Plug {
   private var program: WireFlickerMachine
   private var random: SeededRandom

@@ -5,8 +5,8 @@ import Testing
 
 @testable import AccessoryHost
 
-/// Drives an app's state machine with a transcript: each line that begins with `>` is performed, and its consequences
-/// are written below it. A test passes if the transcript is unchanged.
+/// Drives an app's state machine with a transcript. Performs each line that begins with `>`, and writes the
+/// consequences below that line. A test passes if the transcript does not change.
 ///
 /// ```
 /// > publish 7 com.a
@@ -24,7 +24,7 @@ struct AppTranscript {
   private var keys: [String: Int] = [:]
   private(set) var explanations: [String] = []
 
-  /// Creates an app whose Info.plist contains these protocols and background modes.
+  /// Creates an app whose Info.plist declares these protocols and background modes.
   init(
     declares: [String]? = ["com.a", "com.b"], modes: [String] = [AppManifest.mode],
     registered: Bool = true, _ change: (inout AppSettings) -> Void = { _ in }
@@ -127,7 +127,7 @@ struct AppTranscript {
     }
   }
 
-  /// Returns an accessory. All publications with IDs below 100 share one serial number, and all others share another.
+  /// Returns an accessory. If the ID is below 100, the serial number is S1. Otherwise, it is S2.
   private mutating func accessory(_ id: Int, _ protocols: [String]) -> PublishedAccessory {
     var identification = Identification()
     identification.name = "Glasses"

@@ -8,7 +8,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Tests apps in a world, where real sessions carry out the decisions of the state machines.
+/// Tests apps in a world, where real sessions carry out what the state machines decide.
 @Suite struct AppViewTests {
   final class App: AppHandler, SessionHandler {
     var view: AppView?

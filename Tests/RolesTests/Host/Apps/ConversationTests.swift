@@ -11,8 +11,8 @@ import Testing
 @Suite struct ConversationTests {
   private typealias Event = Conversation.Event
 
-  /// Holds a conversation with an accessory that answers each request with the pieces in `answer`, 50 ms apart; nil
-  /// closes the session. Returns the conversation's events.
+  /// Holds a conversation with an accessory and returns the conversation's events. For each request, `answer` returns
+  /// the pieces of the accessory's answer, which are sent 50 ms apart. A nil piece closes the session.
   private static func events(
     _ exchanges: [Conversation.Exchange], settle: Duration = .zero, limit: Duration = .seconds(60),
     answer: @escaping (String) -> [String?]
@@ -85,7 +85,7 @@ import Testing
     #expect(events == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
   }
 
-  /// A backtracking matcher would need minutes for this reply, and hours for a longer one.
+  /// On this reply, a backtracking matcher would take minutes, and on a longer one, hours.
   @Test func aPatternThatIsHardForOthersIsJudgedAtOnce() throws {
     let rule = ReplyRule(.pattern(try BytePattern("^(a+)+$")))
     let reply = String(repeating: "a", count: 2_000) + "!"

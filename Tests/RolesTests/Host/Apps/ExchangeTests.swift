@@ -36,7 +36,7 @@ import Testing
     #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
   }
 
-  /// The bytes of a pattern do not encode their position, so only the position of the first difference is known.
+  /// A pattern's bytes do not reveal their position, so only the position of the first difference is known.
   @Test func theFirstWrongByteOfAPatternIsNamed() throws {
     let behavior = ClosureBehavior { bytes, session, _ in
       var answer = bytes.withUnsafeBytes { Array($0) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessoryHost
 
-/// An app that opens one session with an "echo" accessory whose sessions are served by a given behavior.
+/// An app that opens one session with an "echo" accessory. The given behavior serves the accessory's sessions.
 final class FirstSession: AppHandler {
   private var start: ((Session) -> Void)?
 
@@ -21,8 +21,8 @@ final class FirstSession: AppHandler {
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Plugs the accessory in, calls `start` with the session, and runs until a condition holds. Returns what `result`
-  /// returns before the app and the world are closed.
+  /// Plugs the accessory in, calls `start` with the session, and runs until a condition holds. Then calls `result` and,
+  /// after closing the app and the world, returns the value that `result` returned.
   static func run<Result>(
     _ behavior: any AccessoryBehavior, _ settings: World.Settings = World.Settings(), on loop: VirtualLoop,
     limit: Duration = .seconds(60), until condition: () -> Bool, start: @escaping (Session) -> Void,

@@ -93,9 +93,9 @@ import Testing
       """, from: AppTranscript { $0.rules.settlingTime = .seconds(5) })
   }
 
-  // MARK: Lifetime of released sessions
+  // MARK: How long a released session remains open
 
-  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release` releases the session), and returns the step at
+  /// Plays steps: `+i` opens the input stream, `-i` closes it, and `release` releases the session. Returns the step at
   /// which the session ended.
   func end(_ steps: String, _ rule: SessionLifetime.Rule) -> String? {
     var session = SessionLifetime(rule)
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Some clients keep only the streams; others keep only the session.
+    // Some clients keep only the streams, and others keep only the session.
     ("release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
     ("-i -i -o release", .heldOrOpen, "release"), ("release", .held, "release"), ("release -i -o", .held, "release"),
     ("-i -o release", .held, "release"),

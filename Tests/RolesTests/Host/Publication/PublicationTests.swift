@@ -5,20 +5,20 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// Tests only the state machine: what apps see, and when they see it, with each policy and each cause of a flicker.
+/// Tests the state machine alone: what apps see and when they see it, with each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test(
     arguments: [
-      // An accessory that is not published before it is ready appears only once, with all its protocols.
+      // If the accessory is not published before it is ready, it appears only once, with all its protocols.
       (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
       (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
-      // An accessory that is published early has no protocols until it is authenticated. An accessory that is never
-      // authenticated disappears without having had protocols.
+      // If the accessory is published early, it has no protocols until it is authenticated. If it is never
+      // authenticated, it disappears without ever having had protocols.
       (.early, nil, "identify 10, authenticate 20", ["10 + 1 []", "20 - 1 []", "20 + 2 [com.a, com.b]"]),
       (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),
       // An accessory that is never identified is never shown.
       (.early, nil, "leave 10", []),
-      // A visible accessory that is identified and authenticated again does not appear again.
+      // If a visible accessory is identified and authenticated again, it does not appear again.
       (
         .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
         ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]
@@ -38,7 +38,7 @@ import Testing
         .ready, "flicker,device,empty=10ms,gap=5ms,cycles=3", "identify 0, authenticate 2, timers",
         ["0 + 1 []", "10 - 1 []", "15 + 2 []", "25 - 2 []", "30 + 3 []", "40 - 3 []", "45 + 4 [com.a, com.b]"]
       ),
-      // An accessory that leaves between two appearances does not disappear a second time.
+      // If the accessory leaves between two appearances, it does not disappear a second time.
       (
         .ready, "flicker,device,empty=10ms,gap=50ms", "identify 0, authenticate 2, timers 30, leave 30, timers",
         ["0 + 1 []", "10 - 1 []"]
@@ -61,7 +61,8 @@ import Testing
     #expect(scene.shown == shown)
   }
 
-  /// Plays all sequences of six events of four kinds (4^6 sequences), with and without early publication and flicker.
+  /// Plays all sequences of six events, each of which can be of four kinds. Plays each sequence with and without early
+  /// publication, and with and without flicker.
   @Test(arguments: [nil, "flicker,device,empty=3ms,gap=2ms,cycles=2"])
   func eachConnectHasItsDisconnectWhateverHappens(quirk: String?) throws {
     let made = try quirk.map { try flicker($0) }
@@ -89,7 +90,7 @@ import Testing
 }
 
 /// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" contains the time in milliseconds,
-/// a + for a connect, the publication's number counted from 1, and the protocols.
+/// a + for a connect, the number of the publication (counted from 1), and the protocols.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
@@ -114,7 +115,7 @@ private struct Scene {
     note(action.map { [$0] } ?? [], milliseconds)
   }
 
-  /// Steps that a device takes only once the accessory is identified.
+  /// Steps that a device takes only after the accessory has been identified.
   mutating func authenticate(at milliseconds: Int) {
     guard isIdentified else { return }
     runTimers(until: milliseconds)
