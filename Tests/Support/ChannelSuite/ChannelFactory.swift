@@ -1,8 +1,9 @@
 import AccessoryCore
 
-/// One kind of channel for the suite to check: how to create two connected ends, and how to let time pass for them.
+/// One kind of channel for the suite to check. The factory knows how to create two connected ends and how to let time
+/// pass for them.
 public struct ChannelFactory: Sendable, CustomStringConvertible {
-  /// The medium's guarantees. Checks that need a trait are skipped for media without it.
+  /// The medium's guarantees. If a check needs a trait, it is skipped for media that lack the trait.
   public struct Traits: OptionSet, Sendable {
     /// The raw value.
     public let rawValue: Int
@@ -16,11 +17,11 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     public static let rightCloseDelivers = Traits(rawValue: 2)
     /// The rig has a cable that ``ChannelRig/cut`` can unplug.
     public static let canBeCut = Traits(rawValue: 4)
-    /// Even if one side closes with unread bytes, the other side sees an orderly close.
+    /// Even if one side closes before it has read all bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
-    /// The left end can tell whether the right end was closed or the cable was cut. On USB, the left end cannot tell,
-    /// because an accessory that closes is unplugged.
+    /// The left end can distinguish between a closed right end and a cut cable. On USB it cannot, because an accessory
+    /// that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
     /// All traits, which in-memory channels and sockets guarantee.
@@ -29,7 +30,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     ]
   }
 
-  /// The medium's name, with the loop's name if it matters.
+  /// The medium's name and, if it matters which loop is used, the loop's name.
   public let name: String
   /// The medium's guarantees, in addition to the order of bytes.
   public let traits: Traits
@@ -47,7 +48,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// Two connected channels on one loop, not yet started.
+/// Two connected channels on one loop that have not been started yet.
 public final class ChannelRig {
   /// The left end.
   public let left: any Channel
@@ -55,7 +56,7 @@ public final class ChannelRig {
   public let right: any Channel
   /// Unplugs the cable, so that both channels report ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
-  /// Runs the loop until the condition holds. Returns false if the condition can never hold, or does not hold within a
+  /// Runs the loop until the condition holds. Returns false if the condition can never hold or does not hold within a
   /// generous time limit.
   public let run: (_ condition: () -> Bool) -> Bool
   private let tearDown: () -> Void

@@ -3,8 +3,8 @@ import AccessoryCore
 /// The checks that every kind of channel must pass. The checks are the same for memory, sockets, ptys, USB/IP and
 /// FunctionFS.
 ///
-/// A check is a plain function that throws an error, so the suite can also run in a program without a test library,
-/// such as one inside a virtual machine:
+/// A check is a plain function that throws an error. The suite can therefore also run in a program without a test
+/// library, such as one inside a virtual machine:
 ///
 /// ```swift
 /// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
@@ -38,7 +38,7 @@ public enum ChannelSuite {
     }
   }
 
-  /// Returns every combination of a check and a factory whose medium guarantees what the check needs.
+  /// Returns every combination of a factory and a check in which the factory's medium guarantees what the check needs.
   public static func cases(for factories: [ChannelFactory]) -> [Case] {
     factories.flatMap { factory in
       checks.filter { factory.traits.contains($0.needs) }.map { Case(check: $0, factory: factory) }

@@ -10,10 +10,10 @@ public enum Death: String, CaseIterable, Sendable {
   case cut
 }
 
-/// A peer that dies, and that never reads.
+/// A peer that never reads and that a test can cause to die.
 public protocol RemoteEnd: AnyObject {
   func send(_ bytes: [UInt8])
-  /// Makes the peer die. May be called again after ``Death/halfClose``.
+  /// Causes the peer to die. May be called again after ``Death/halfClose``.
   func die(_ death: Death)
   func dispose()
 }
@@ -63,7 +63,7 @@ public struct DeathFactory: Sendable, CustomStringConvertible {
   /// The names of the medium and of any channels wrapped around it.
   public let name: String
   let deaths: [Death]
-  /// Whether unread bytes are lost when the peer dies, as on a terminal whose master closes.
+  /// Whether unread bytes are lost when the peer dies, as on a terminal whose master side is closed.
   let forgetsUnread: Bool
   let closing: ChannelEnd
   let make: @Sendable () throws -> DeathRig
@@ -84,7 +84,7 @@ public struct DeathFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A channel with its peer.
+/// A channel and its peer.
 public struct DeathRig {
   let channel: any Channel
   let other: any RemoteEnd
@@ -95,9 +95,9 @@ public struct DeathRig {
   /// Creates a rig.
   ///
   /// - Parameters:
-  ///   - run: runs the loop until the condition holds; returns false if the condition does not hold within a generous
+  ///   - run: runs the loop until the condition holds. Returns false if the condition does not hold within a generous
   ///     time limit.
-  ///   - turns: runs an idle loop for a moment and returns how many turns it made; nil if time is virtual.
+  ///   - turns: runs an idle loop for a moment and returns how many turns it made, or nil if time is virtual.
   public init(
     channel: any Channel, other: any RemoteEnd, run: @escaping (() -> Bool) -> Bool, turns: @escaping () -> Int?,
     tearDown: @escaping () -> Void = {}

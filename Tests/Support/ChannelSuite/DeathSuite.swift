@@ -34,7 +34,7 @@ extension DeathSuite.Case {
     case ends
     /// The channel ends cleanly, but only after the reader has read everything.
     case waits
-    /// Nothing happens, because the owner has closed the channel.
+    /// Nothing happens, because the owner has already closed the channel.
     case silence
   }
 
@@ -43,21 +43,21 @@ extension DeathSuite.Case {
     guard situation.use == .paused, situation.isUnread else { return .ends }
     switch death {
     case .reset, .cut: return .ends
-    // The peer may still receive bytes after a half-close.
+    // After a half-close, the peer may still receive bytes.
     case .halfClose: return .waits
     case .close, .kill:
       return factory.forgetsUnread || situation.isFull || situation.sendsAfterwards ? .ends : .waits
     }
   }
 
-  /// The number of unread bytes, and the number of sends in which they arrive. On USB, this many sends uses up all the
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, so many sends use up all the
   /// transfers that may be in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
   /// More bytes than any channel can buffer.
   private static let flood = 64 << 20
 
-  /// Creates a channel and makes its peer die. Throws a ``CheckFailure`` if the channel does not react correctly.
+  /// Creates a channel and causes its peer to die. Throws a ``CheckFailure`` if the channel does not react correctly.
   public func run() throws {
     let rig = try factory.make()
     let probe = Probe("surviving", rig.channel, CallGuardian())
@@ -71,7 +71,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // By the second send, the kernel has already answered the first one, for example with a reset.
+      // By the time of the second send, the kernel has answered the first one, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)
@@ -85,7 +85,7 @@ extension DeathSuite.Case {
       try requireIdle(rig)
       try require(probe.end == nil, "the end did not wait for the reader: \(String(describing: probe.end))")
       try require(probe.received == 0, "a paused end received \(probe.received) bytes")
-      // Pauses again as soon as everything has been read. The end of the connection must still be reported.
+      // The probe pauses again as soon as it has read everything. The end of the connection must still be reported.
       probe.onReceived = { _ in if probe.received == Self.unreadCount { probe.pause() } }
       probe.resume()
       guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed after all was read") }
@@ -131,7 +131,7 @@ extension DeathSuite.Case {
       guard case .lost = probe.end else { throw CheckFailure("a loss was heard as '\(String(describing: probe.end))'") }
       return
     }
-    // The peer had not read everything, so its close may look like a reset.
+    // The peer had not read everything, so closing it may look like a reset.
     if situation.isFull { return }
     try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
     if situation.isUnread, !factory.forgetsUnread {
@@ -142,7 +142,7 @@ extension DeathSuite.Case {
 
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // An idle loop makes only the turn that ended the wait.
+      // An idle loop makes only one turn: the turn that ends the wait.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

@@ -56,7 +56,7 @@ extension ChannelSuite {
     while pair.left.send(65_536) == 65_536 {
       try require(pair.left.sent < most, "a channel whose reader is paused took \(most) bytes")
     }
-    // Bytes in the other direction serve as a clock: once they have arrived, the loop has also processed everything
+    // Bytes in the other direction act as a marker: when they have arrived, the loop has also processed everything
     // else.
     for _ in 0..<3 {
       let seen = pair.left.received

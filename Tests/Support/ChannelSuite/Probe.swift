@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// One end of a channel, operated by the suite. The probe sends a known pattern, compares received bytes with it, and
-/// enforces, in every check, the rules that hold for all channels.
+/// One end of a channel, operated by the suite. The probe sends a known pattern and compares received bytes with that
+/// pattern. In every check, it also enforces the rules that apply to all channels.
 final class Probe: ChannelHandler {
-  /// The period of the pattern; a prime, so that lost or duplicated blocks of any round size are noticed.
+  /// The period of the pattern. It is a prime number, so that lost or duplicated blocks of any round size are noticed.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
   static let pattern: [UInt8] = (0..<period + longestSpan).map {
@@ -81,7 +81,7 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// The number of bytes to send as a separate head of each chunk; nil to send each chunk in one piece.
+  /// The number of bytes at the start of each chunk that are sent separately, or nil to send each chunk in one piece.
   var headCount: Int?
 
   func stream(_ count: Int, chunk: Int) {

@@ -2,7 +2,7 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The peer as a raw descriptor with blocking calls, so that the kernel decides what the peer's death looks like.
+/// A peer that is a raw descriptor with blocking calls, so that the kernel determines what the peer's death looks like.
 public final class DescriptorEnd: RemoteEnd {
   /// The socket's address family.
   public enum Family: Sendable {
@@ -20,7 +20,8 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Creates a connected pair of sockets with small buffers. One descriptor is for a channel; the other is the peer.
+  /// Creates a connected pair of sockets with small buffers. One descriptor is for a channel, and the other is the
+  /// peer.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {
@@ -37,7 +38,7 @@ public final class DescriptorEnd: RemoteEnd {
     precondition(write(descriptor, bytes, bytes.count) == bytes.count, "no room for few bytes: \(errno)")
   }
 
-  /// Sends as many bytes as there is room for, and returns their number.
+  /// Sends as many bytes as there is room for. Returns how many it sent.
   public func sendSome(_ bytes: [UInt8]) -> Int {
     max(0, Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
   }
@@ -49,7 +50,7 @@ public final class DescriptorEnd: RemoteEnd {
     }
   }
 
-  /// Makes the peer die.
+  /// Causes the peer to die.
   public func die(_ death: Death) {
     switch death {
     case .close: dispose()
@@ -74,7 +75,7 @@ public final class DescriptorEnd: RemoteEnd {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, descriptor, STDIN_FILENO)
-    // Keeps the process from inheriting descriptors of tests that run at the same time.
+    // Prevents the process from inheriting the descriptors of tests that run at the same time.
     clinux_close_from(&actions, STDIN_FILENO + 1)
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
     defer { for word in words { free(word) } }
@@ -107,7 +108,7 @@ public final class DescriptorEnd: RemoteEnd {
     var address = sockaddr_storage()
     address.ss_family = sa_family_t(family)
     var length = socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
-    // A connection to the wildcard address reaches this machine.
+    // Connecting to the wildcard address reaches this machine.
     let isConnected = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
@@ -123,13 +124,13 @@ public final class DescriptorEnd: RemoteEnd {
   }
 }
 
-/// The peer as a channel on the same loop.
+/// A peer that is a channel on the same loop.
 public final class ChannelledEnd: RemoteEnd {
   private let channel: any Channel
   private let cut: (() -> Void)?
   private let probe: Probe
 
-  /// Starts the channel but does not read from it. `cut` unplugs the cable.
+  /// Starts the channel but does not read from it. `cut` must unplug the cable.
   public init(_ channel: any Channel, cut: (() -> Void)?) {
     self.channel = channel
     self.cut = cut
@@ -143,7 +144,7 @@ public final class ChannelledEnd: RemoteEnd {
     precondition(channel.send(bytes.span.bytes) == bytes.count, "no room for few bytes")
   }
 
-  /// Makes the peer die.
+  /// Causes the peer to die.
   public func die(_ death: Death) {
     switch death {
     case .close: channel.close()

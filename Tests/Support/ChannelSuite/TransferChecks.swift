@@ -63,7 +63,7 @@ extension ChannelSuite {
 
     ChannelCheck("anAnswerMayBeSentFromTheReceptionItself") { pair in
       pair.start()
-      // Both ends send back whatever they receive, so one stream circulates until enough bytes have been sent.
+      // Each end sends back whatever it receives, so a single stream circulates until enough bytes have been sent.
       pair.right.onReceived = { pair.right.stream($0, chunk: $0) }
       pair.left.onReceived = { if pair.left.sent < 200_000 { pair.left.stream($0, chunk: $0) } }
       pair.left.stream(4_000, chunk: 1_000)

@@ -3,8 +3,8 @@ import AccessoryCore
 import ChannelSuite
 import LinuxIO
 
-/// RFCOMM between two paired adapters on this machine. The left end is the host, on hci0; the right end is the
-/// accessory, on hci1.
+/// RFCOMM between two paired adapters on this machine. The left end is the host on hci0, and the right end is the
+/// accessory on hci1.
 final class BluetoothRig {
   /// The time limit is generous, because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
@@ -35,7 +35,7 @@ final class BluetoothRig {
 
   private init() throws {
     loop = try EpollLoop()
-    // In practice the two roles are separate processes, so each has its own connection to the bus.
+    // In practice, the two roles are separate processes, so here each has its own connection to the bus.
     host = BluetoothHost(BlueZ(on: loop))
     accessory = BluetoothAccessory(.init(adapter: "hci1"), name: "the channel suite", by: BlueZ(on: loop))
   }
@@ -57,7 +57,7 @@ final class BluetoothRig {
         if left == nil, !isTrying, let device = host.blueZ.devices.first(where: { $0.adapter == "hci0" && $0.isPaired })
         {
           isTrying = true
-          // The accessory's service cannot be found until it has been registered.
+          // The accessory's service cannot be found before it has been registered.
           attempt = host.connect(to: device) { result in
             isTrying = false
             switch result {

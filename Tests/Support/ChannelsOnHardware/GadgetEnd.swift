@@ -5,15 +5,15 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). An accessory that closes is
-  /// unplugged, so bytes that the host has not requested yet are lost.
+  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). When an accessory closes, it
+  /// is unplugged, so the bytes that the host has not requested yet are lost.
   static let gadget = USBRig.factory("FunctionFS gadget", traits: [.leftCloseDelivers, .canBeCut]) {
     try GadgetEnd(on: $0)
   }
 }
 
 extension DeathFactory {
-  /// The factory for the host's end; the accessory is unplugged to simulate its death.
+  /// The factory for channels at the host's end. Unplugging the accessory simulates its death.
   static let gadget = USBRig.deathFactory("FunctionFS gadget") { try GadgetEnd(on: $0) }
 }
 

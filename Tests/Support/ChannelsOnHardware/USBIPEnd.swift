@@ -5,15 +5,15 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. An accessory that closes is
-  /// unplugged, so bytes that the host has not requested yet are lost.
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. When an accessory closes, it
+  /// is unplugged, so the bytes that the host has not requested yet are lost.
   static let usbip = USBRig.factory(
     "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
   ) { try USBIPEnd(on: $0) }
 }
 
 extension DeathFactory {
-  /// The factory for the host's end; the accessory is unplugged to simulate its death.
+  /// The factory for channels at the host's end. Unplugging the accessory simulates its death.
   static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
 }
 

@@ -15,14 +15,14 @@ struct RigError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left end is the host's, which uses libusb. libudev reports the accessory
-/// to the host.
+/// Two ends of one USB cable on one loop. The left end belongs to the host, which uses libusb. libudev reports the
+/// accessory to the host.
 final class USBRig {
   /// The time limit for one check. The limit is long, because an emulated processor that is shared with other guests is
   /// slow.
   static let hangLimit = Duration.seconds(60)
   static let tearDownLimit = Duration.seconds(20)
-  /// The time within which an accessory must notice that a program uses it.
+  /// How long an accessory has to notice that a program is using it.
   private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop
@@ -51,7 +51,7 @@ final class USBRig {
   }
 
   /// Creates a factory for `DeathSuite`. The channel under test is the host's. To the host, closing the accessory looks
-  /// the same as unplugging it; in both cases, unread bytes are lost.
+  /// the same as unplugging it. In both cases, unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -96,10 +96,10 @@ final class USBRig {
 
   /// Opens the accessory. Returns the host's end and the accessory's end.
   ///
-  /// A gadget notices a program once the program has read the gadget's probes. When a device is opened, reading stops
-  /// once the accessory has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would
-  /// continue reading. Here, many checks begin with a channel that has not been started and reads nothing, so the
-  /// device is opened again until the accessory notices in time.
+  /// A gadget notices a program when the program reads the gadget's probes. When a device is opened, easim reads until
+  /// the accessory has been silent for 10 ms, but on a busy machine the probes may arrive later. A real host would
+  /// continue to read. Here, many checks begin with a channel that has not been started and therefore does not read, so
+  /// the device is opened again until the accessory notices in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {
       cable = nil
@@ -120,7 +120,7 @@ final class USBRig {
     }
   }
 
-  /// The accessory, once it is configured; before that, no interface can be claimed.
+  /// The accessory, or nil until it is configured. Before that, no interface can be claimed.
   private var usable: USBAccessory? {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
@@ -148,7 +148,7 @@ final class USBRig {
     devices.stop()
   }
 
-  /// The number of times that an accessory noticed too late that a program had opened it.
+  /// How many times an accessory noticed too late that a program had opened it.
   private(set) nonisolated(unsafe) static var openedAgain = 0
   /// Whether a check failed to clean up, which would make the next check fail.
   private(set) nonisolated(unsafe) static var isStuck = false

@@ -13,7 +13,7 @@ let media: [String: (ChannelFactory, DeathFactory)] = [
   "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
-/// Writes a line immediately, because a check may hang or trap, and the output must show the checks that ran before it.
+/// Writes a line immediately. Even if a check hangs or traps, the output then shows the checks that ran before.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)
@@ -35,9 +35,9 @@ guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
 }
-/// Ends a check that hangs where its loop's time limits do not apply, for example in a blocking call.
+/// Ends a check that hangs where the time limits of its loop have no effect, for example in a blocking call.
 enum Watchdog {
-  /// More time than a check and its cleanup may take.
+  /// A time limit that a check and its cleanup never reach normally.
   static let limit: UInt32 = 120
   /// The text to write when the limit is reached. Set only while no alarm is pending.
   nonisolated(unsafe) private static var verdict: [UInt8] = []
@@ -52,7 +52,7 @@ enum Watchdog {
   }
 }
 
-/// A guest's time is limited, and failures by timeout use up much of it.
+/// A guest's time is limited, and checks that time out use up much of it.
 let mostFailures = 3
 var (ran, failures) = (0, 0)
 for example in cases where failures < mostFailures && !USBRig.isStuck {

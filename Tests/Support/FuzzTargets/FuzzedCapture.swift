@@ -1,6 +1,6 @@
 import AccessoryCaptures
 
-/// The capture fuzzer's target: a file in each format.
+/// The capture fuzzer's target: files in all formats.
 public enum FuzzedCapture {
   /// Decodes `bytes` in the format that the first byte selects, as a whole and in parts. Traps if the results differ.
   public static func play(_ bytes: [UInt8]) {
@@ -10,8 +10,9 @@ public enum FuzzedCapture {
     let file = Array(bytes.dropFirst())
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
-    // An error is reported for the first wrong line, which may be a different line if the input arrives in parts. If
-    // the format is detected automatically, the result depends on how much of the file has arrived.
+    // The error is reported for the first wrong line that the decoder sees. If the input arrives in parts, this may be
+    // a different line. If the format is detected automatically, the result depends on how much of the file has
+    // arrived.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }

@@ -10,7 +10,7 @@ public enum FuzzedControl {
     let server = ControlServer(ControlServer.Settings(), on: loop)
     let (client, other) = (RPCLines(server.makeClient()), RPCLines(server.makeClient()))
     client.receive(Array(prelude.utf8).span.bytes)
-    // The input is sent in pieces that may end in the middle of a line.
+    // The input is sent in pieces, which may end in the middle of a line.
     for part in stride(from: 0, to: bytes.count, by: 97) {
       client.receive(bytes[part..<min(part + 97, bytes.count)].span.bytes)
       client.send { $0.byteCount }

@@ -1,6 +1,6 @@
 import IAP2
 
-/// The message fuzzer's target: a message number and parameters, passed to every reader.
+/// The message fuzzer's target: a message number and parameters that are passed to every reader.
 public enum FuzzedMessage {
   /// Reads `bytes` as a control message in every possible way.
   public static func play(_ bytes: [UInt8]) {
@@ -11,7 +11,7 @@ public enum FuzzedMessage {
     let reading = IdentificationReading(message)
     let verdict = IdentificationJudge().judge(reading)
     if verdict.isAccepted {
-      // An accepted message must list the same protocols after being encoded and read again.
+      // If a message is accepted, it must list the same protocols after it has been encoded and read again.
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }

@@ -13,7 +13,7 @@ public enum FuzzedProfile {
     _ = try? ScriptTemplate(text)
   }
 
-  /// If the whole input matches a pattern, a search must also find it, regardless of how the input is split.
+  /// If the whole input matches a pattern, a search must also find the match, however the input is split.
   private static func play(_ pattern: BytePattern, _ bytes: [UInt8]) {
     var (whole, halves) = (PatternSearch(pattern), PatternSearch(pattern))
     whole.take(bytes.span.bytes)

@@ -1,8 +1,9 @@
 import AccessoryProfiles
 
-/// The property list fuzzer's target: an Info.plist, and changes to a valid binary one.
+/// The property list fuzzer's target: an Info.plist, and changes to a valid binary Info.plist.
 public enum FuzzedPropertyList {
-  /// Reads `bytes` as a file, and as a list of changes: two bytes for each position, and one for its new value.
+  /// Reads `bytes` as a file and as a list of changes. A change has two bytes for the position and one for the new
+  /// value.
   public static func play(_ bytes: [UInt8]) {
     read(bytes)
     var changed = sound

@@ -1,12 +1,12 @@
 import IAP2
 
-/// The wire fuzzer's target: an accessory and a device, each of which receives bytes from an untrusted peer.
+/// The wire fuzzer's target: an accessory and a device that each receive bytes from an untrusted peer.
 ///
 /// Raw bytes rarely get past a checksum, so the input is a program. Each step of the program begins with a byte that
 /// determines what follows. Packets get correct checksums and, if the step requests it, the sequence numbers that the
 /// peer expects.
 public enum FuzzedWire {
-  /// Plays `bytes` to both roles, and traps if a peer breaks a rule.
+  /// Plays `bytes` to both roles. Traps if a peer breaks a rule.
   public static func play(_ bytes: [UInt8]) {
     var accessory = AccessoryPeer(identification: identification)
     play(bytes, to: &accessory) { peer, event in
@@ -68,7 +68,7 @@ public enum FuzzedWire {
     precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
-  /// Returns a control message if the step asks for one, otherwise the raw bytes.
+  /// Returns a control message if the step asks for one. Otherwise, returns the raw bytes.
   private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
     guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
     return ControlMessage(

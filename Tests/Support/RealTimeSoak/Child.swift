@@ -1,8 +1,8 @@
 import Glibc
 import TestSupport
 
-/// A process in the soak. The process's output goes to a file that is read line by line. The process is ended only by
-/// its process ID.
+/// A process in the soak. The process's output goes to a file that the soak reads line by line. The soak ends the
+/// process only by its process ID.
 ///
 /// The file is kept until the soak has ended, so that the output can be examined no matter how the process ended.
 final class Child {
@@ -58,7 +58,7 @@ final class Child {
     _ = hasEnded(options: 0)
   }
 
-  /// Returns true if the process has ended. Called often, so it does not block.
+  /// Returns true if the process has ended. This function is called often, so it does not block.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {

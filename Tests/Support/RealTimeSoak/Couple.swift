@@ -42,11 +42,11 @@ final class Couple {
   private var accessoryFacts = Facts()
   private var host: Child?
   private var hostFacts = Facts()
-  /// The accessory's totals at the time when the current host started.
+  /// The accessory's totals at the start of the current host.
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits. Flipped bits may also turn up in bytes outside packets.
+  /// Whether a host's faults have flipped bits. If so, bytes that belong to no packet are not a problem.
   private var flipsBits = false
 
   struct Setting {
@@ -100,7 +100,7 @@ final class Couple {
     words.append("--allow-overdue")
     switch kind {
     case .echo: words += ["--for", setting.limit]
-    // The accessory checks these bytes; the load test only waits until the accessory acknowledges them.
+    // The accessory checks these bytes. The load test only waits until the accessory has acknowledged them.
     case .sink: words += ["--for", setting.limit, "--verify", "none"]
     case .accessory: words += ["--for", setting.limit, "--reconnect", "--allow-lost"]
     }
@@ -131,9 +131,9 @@ final class Couple {
 
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
-      // A burst that was in flight is counted as `lost` instead.
+      // If a burst was in flight, it is counted as `lost` instead.
       if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
-      // The accessory has not noticed yet that the previous host was killed, so the new host tries again.
+      // The accessory has not noticed yet that the previous host was killed, so the new host will try again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false
       }
@@ -186,7 +186,7 @@ final class Couple {
   }
 
   private func accounting(_ since: Double, _ now: Double) {
-    // The delay leaves time for an incomplete last line to be finished.
+    // The delay leaves time for the last line to be completed.
     guard now - since > 0.5 else { return }
     if accessoryFacts.opened > accessoryFacts.closed {
       if now - since > Self.patience {

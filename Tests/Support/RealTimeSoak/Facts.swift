@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The state that a process has reported so far, in JSON lines.
+/// What a process has reported about its state so far, in JSON lines.
 struct Facts {
   private(set) var address: String?
   private(set) var opened = 0

@@ -22,15 +22,15 @@ struct Holding: Equatable {
 
 /// Detects whether a long-running process accumulates memory or descriptors.
 ///
-/// The first third of the samples is ignored, because caches fill up and buffers grow to the size that the load needs.
-/// For memory, the median of the last third is compared with that of the middle third, so that a short peak at the
-/// wrong moment does not matter. For descriptors, which are counted exactly, the maxima are compared.
+/// The first third of the samples is ignored, because at first caches fill up and buffers grow to the size that the
+/// load needs. For memory, the median of the last third is compared with the median of the middle third, so that a
+/// short peak at the wrong moment does not matter. For descriptors, whose number is exact, the maxima are compared.
 struct Growth: Equatable {
   /// An increase by more than this many KiB between the two thirds counts as growth.
   static let memoryTolerance = 768
   /// An increase by more than this many descriptors counts as growth.
   static let descriptorTolerance = 2
-  /// The minimum number of samples from which growth can be detected.
+  /// The minimum number of samples that are needed to detect growth.
   static let fewest = 30
 
   private(set) var samples: [(time: Double, holding: Holding)] = []

@@ -21,7 +21,7 @@ struct MeetingPlace {
     environment = ["EASIM_LOCAL": "\(folder)/local-\(name)"]
   }
 
-  /// Returns a free port, which must still be free when an accessory is started again.
+  /// Returns a free port. The port must still be free when an accessory is started again.
   private static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -51,7 +51,7 @@ final class Soaker {
     leave()
     let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
     let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
-    // After a failure, the output is kept so that it can be examined.
+    // If there is a failure, the output is kept so that it can be examined.
     folder.isKept = options.keeps || !report.passed
     return report
   }
@@ -64,7 +64,7 @@ final class Soaker {
     return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
   }
 
-  /// Ends the hosts before the accessories, like users who never unplug an accessory in use.
+  /// Ends the hosts before the accessories, because users normally do not unplug an accessory that is in use.
   private func leave() {
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }

@@ -7,9 +7,10 @@ struct Tally {
   var sessions = 0
   var kills = 0
   var reconnections = 0
-  /// The number of bursts that were in flight when the accessory was killed, and were never acknowledged.
+  /// The number of bursts that were in flight when the accessory was killed and that were never acknowledged.
   var lost = 0
-  /// The number of bytes acknowledged to hosts, in sessions whose accessory survived to report what it read.
+  /// How many bytes were acknowledged to hosts. Counts only sessions whose accessory survived, and so reported what it
+  /// had read.
   var acknowledged = 0
   var missing = 0
   var wrongs: [String] = []
@@ -22,7 +23,7 @@ struct Tally {
     lost += facts.lost
   }
 
-  /// Records that a process has ended. A process that printed nothing, and was not killed, counts as a problem.
+  /// Records that a process has ended. If the process printed nothing and was not killed, this counts as a problem.
   mutating func ended(_ child: Child?, _ facts: Facts) {
     guard let child, let ending = child.ending else { return }
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
@@ -32,7 +33,7 @@ struct Tally {
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// Reduces a text to its words, so that endings that differ only in numbers are counted together.
+  /// Returns only the words of a text, so that reasons that differ only in their numbers are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {

@@ -1,5 +1,5 @@
-// Soaks easim in real time. The program runs pairs of processes as users do, and repeatedly kills one of each pair.
-// Scripts/soak builds and runs it.
+// Soaks easim in real time. The program runs pairs of processes as users do, and repeatedly kills one process of each
+// pair. Scripts/soak builds and runs it.
 
 import Glibc
 

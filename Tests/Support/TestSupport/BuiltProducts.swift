@@ -1,6 +1,6 @@
 import Glibc
 
-/// Locates the products of the build, which are next to the running tests.
+/// Locates the products of the build, which are in the same folder as the running tests.
 public enum BuiltProducts {
   /// The path of the running tests.
   public static let tests: String = {
@@ -15,7 +15,7 @@ public enum BuiltProducts {
   /// The program under test.
   public static let easim = program("easim")
 
-  /// Returns the path of a built program, which the test target must declare as a dependency, so that it is built
+  /// Returns the path of a built program. The test target must declare the program as a dependency, so that it is built
   /// first.
   public static func program(_ name: String) -> String {
     let path = "\(folder)/\(name)"

@@ -6,7 +6,7 @@ public final class ChannelRecorder: ChannelHandler {
   public private(set) var bytes: [UInt8] = []
   /// The number of bytes in each reception.
   public private(set) var receptions: [Int] = []
-  /// The number of times that the channel reported room to send.
+  /// How many times the channel reported that there is room to send.
   public private(set) var writableCalls = 0
   /// How the channel ended.
   public private(set) var end: ChannelEnd?
@@ -17,7 +17,7 @@ public final class ChannelRecorder: ChannelHandler {
   /// Called when the channel has ended.
   public var onEnd: (() -> Void)?
 
-  /// Creates a recorder; start a channel with the recorder as its handler.
+  /// Creates a recorder. To use it, start a channel with the recorder as its handler.
   public init() {}
 
   /// The received bytes as text.

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A committed text that is generated from code, such as golden error texts, a schema, or a table in a document.
+/// Committed text that is generated from code, such as golden error texts, a schema, or a table in a document.
 ///
-/// A test compares the committed text with what the code now generates. To accept the new text, run `EASIM_REWRITE=1
-/// Scripts/test -- --filter NameOfTheTest` and check `git diff`.
+/// A test compares the committed text with the text that the code now generates. To accept the new text, run
+/// `EASIM_REWRITE=1 Scripts/test -- --filter NameOfTheTest` and check `git diff`.
 ///
 /// ```swift
 /// #expect(try CommittedText.difference("docs/faults.md", from: table) == nil)
@@ -12,8 +12,8 @@ public enum CommittedText {
   /// Whether files that differ are rewritten.
   public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
 
-  /// Returns the first line in which the file differs from `text`, and instructions for accepting the new text; nil if
-  /// the file and `text` are equal. With `EASIM_REWRITE=1`, the file is rewritten instead.
+  /// Returns the first line in which the file differs from `text`, with instructions for accepting the new text.
+  /// Returns nil if the file and `text` are equal. With `EASIM_REWRITE=1`, rewrites the file instead.
   public static func difference(_ path: String, from text: String) throws -> String? {
     let committed = (try? Repository.text(path)) ?? ""
     if committed == text { return nil }

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// Creates variants of a text with extreme numbers, to test the arithmetic on numbers in files.
+/// Creates variants of a text with extreme numbers, to test calculations with numbers in files.
 public enum ExtremeNumbers {
-  /// Numbers near the limits of all numeric types, and text that resembles a number but is not one.
+  /// Numbers near the limits of all numeric types, and text that looks like a number but is not one.
   public static let spellings = [
     "0", "-1", "1", "255", "65536", "4294967295", "4294967296", "9007199254740993", "72057594037927936",
     "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551616", "1e308", "-1e308",
@@ -17,17 +17,17 @@ public enum ExtremeNumbers {
     public let description: String
   }
 
-  /// Replaces each number in turn by each of `spellings`. Numbers in quotes, as in `'250ms'`, are replaced as well, but
-  /// digits at the end of a word are not. With a `step` of 4, each number is replaced by only a quarter of the
-  /// spellings, a different quarter from one number to the next.
+  /// Replaces one number at a time with each of `spellings`. Numbers in quotes, as in `'250ms'`, are also replaced, but
+  /// digits at the end of a word are not. With a `step` of 4, each number is replaced with only a quarter of the
+  /// spellings, and neighboring numbers with different quarters.
   public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
     numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
       stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }
     }
   }
 
-  /// Returns `count` texts in which about a third of the numbers are replaced, each by a random one of the spellings.
-  /// The same `seed` always gives the same result.
+  /// Returns `count` texts in which about a third of the numbers are replaced, each with one of the spellings, chosen
+  /// at random. The same `seed` always gives the same result.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)
@@ -60,7 +60,7 @@ public enum ExtremeNumbers {
         continue
       }
       var end = index
-      // Both parts of 1.5 belong to one number, as do all digits of 0x12.
+      // Both parts of 1.5 belong to the same number, as do all digits of 0x12.
       while isDigit(end) || end < bytes.count && bytes[end] == 0x2E && isDigit(end + 1) { end += 1 }
       if end == index + 1, bytes[index] == 0x30, end < bytes.count, bytes[end] | 0x20 == 0x78 {
         end += 1

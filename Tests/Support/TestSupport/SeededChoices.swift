@@ -1,16 +1,16 @@
 import AccessoryFormats
 
 extension SeededRandom {
-  /// Returns a number from 0 to `bound`, excluding `bound`.
+  /// Returns a number from 0 up to, but not including, `bound`.
   public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True with this probability in percent.
+  /// Returns true with the given probability, in percent.
   public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
   /// Returns a random byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// Returns a copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, and `tokens` in wrong
+  /// Returns a copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, or `tokens` in wrong
   /// places.
   public mutating func damaged(_ bytes: [UInt8], atMost most: Int, inserting tokens: [String]) -> [UInt8] {
     var bytes = bytes

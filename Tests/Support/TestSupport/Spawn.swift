@@ -1,8 +1,8 @@
 import Glibc
 
-/// Starts a process that inherits nothing from the test: no open files or blocked signals, and a minimal environment.
+/// Starts a process that inherits no open files and no blocked signals from the test, and has a minimal environment.
 public struct Spawn {
-  /// The reason that a program could not be started.
+  /// The reason why a program could not be started.
   public struct Failure: Error, CustomStringConvertible {
     /// The reason as a sentence.
     public let description: String
@@ -11,8 +11,8 @@ public struct Spawn {
   /// The process ID.
   public let pid: pid_t
 
-  /// Starts the program at `path`. The program writes to the descriptors `out` and `err`, and reads the file `input`,
-  /// which is empty by default.
+  /// Starts the program at `path`. The program writes to the descriptors `out` and `err`, and reads its stdin from the
+  /// file `input`. By default, this is empty.
   public init(
     _ path: String, _ words: [String], environment: [String: String], input: String = "/dev/null", out: Int32,
     err: Int32
@@ -23,7 +23,7 @@ public struct Spawn {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
-    // Descriptors opened by libraries, and the test runner's pipe, are not always close-on-exec.
+    // The descriptors that libraries open, and the test runner's pipe, are not always close-on-exec.
     if let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
       let closeFrom = unsafeBitCast(
         symbol, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)

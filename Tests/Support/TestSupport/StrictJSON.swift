@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value as read by Foundation. The reader shares no code with the writer under test.
+/// A JSON value as read by Foundation. This reader shares no code with the writer under test.
 public enum StrictJSON: Equatable, Sendable {
   case null
   case truth(Bool)
@@ -14,29 +14,29 @@ public enum StrictJSON: Equatable, Sendable {
     self = try JSONDecoder().decode(StrictJSON.self, from: Data(text.utf8))
   }
 
-  /// An object's member with this key; nil if there is none.
+  /// The object's member with this key, or nil if there is none.
   public subscript(key: String) -> StrictJSON? {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
-  /// The object's keys; empty for any other value.
+  /// The object's keys. If the value is not an object, this is empty.
   public var keys: Set<String> {
     if case .object(let members) = self { Set(members.keys) } else { [] }
   }
 
-  /// The value if it is a string; otherwise nil.
+  /// The value if it is a string, or nil if it is not.
   public var text: String? {
     if case .text(let text) = self { text } else { nil }
   }
 
-  /// The value if it is a number; otherwise nil.
+  /// The value if it is a number, or nil if it is not.
   public var number: Double? {
     if case .number(let number) = self { number } else { nil }
   }
 }
 
 extension StrictJSON: Decodable {
-  /// Tries one JSON type after another; the decoder accepts a value only as its own type.
+  /// Tries the JSON types one by one. The decoder accepts a value only as its own type.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {

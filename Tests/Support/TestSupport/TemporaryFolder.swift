@@ -1,6 +1,6 @@
 import Foundation
 
-/// A test's own folder, which is deleted with all of its contents when the last reference is gone.
+/// A test's own folder. When the last reference to this object is gone, the folder is deleted with all its contents.
 ///
 /// ```swift
 /// let folder = TemporaryFolder()
@@ -9,9 +9,9 @@ import Foundation
 ///
 /// Without a writable folder, the tests are meaningless, so an error stops the run with a message.
 public final class TemporaryFolder {
-  /// The folder's path, which is short, so that a socket's path in the folder is not too long.
+  /// The folder's path. It is short, so that the path of a socket in the folder is not too long.
   public let path: String
-  /// Whether to keep the folder after the last reference is gone, so that it can be examined.
+  /// Whether the folder is kept after the last reference is gone, so that its contents can be examined.
   public var isKept = false
 
   /// Creates the folder. Only this user can read the folder.
@@ -35,15 +35,15 @@ public final class TemporaryFolder {
     (try? FileManager.default.attributesOfItem(atPath: file(name))) != nil
   }
 
-  /// The names of the contents, sorted.
+  /// The sorted names of the contents.
   public var names: [String] { names("") }
 
-  /// Returns the names of a subfolder's contents, sorted; empty if the subfolder does not exist.
+  /// Returns the sorted names of a subfolder's contents, or an empty list if the subfolder does not exist.
   public func names(_ folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
   }
 
-  /// Returns a file's bytes; nil if the file does not exist.
+  /// Returns a file's bytes, or nil if the file does not exist.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: file(name)).map { Array($0) }
   }
@@ -51,8 +51,8 @@ public final class TemporaryFolder {
   // MARK: Adding to it
 
   /// Creates an executable file in the folder. A process that another test has just started may still have the file
-  /// open for writing, and until that process closes it the kernel refuses to execute the file. Meanwhile, the kernel
-  /// also refuses a read lease, so this function waits until it gets one.
+  /// open for writing. Until that process closes the file, the kernel refuses to execute it. During that time the
+  /// kernel also refuses a read lease, so this function waits until it gets one.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Plain blocking sockets at a path.
+/// Plain blocking sockets that have a path as their address.
 public enum UnixSocket {
-  /// Returns a new socket after passing it to `connect` or `bind`; nil, with the reason in `errno`, if that call
-  /// failed.
+  /// Returns a new socket that has been passed to `connect` or `bind`. If that call failed, returns nil, with the
+  /// reason in `errno`.
   public static func make(
     _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ path: String
   ) -> Int32? {

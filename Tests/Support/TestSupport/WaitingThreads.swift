@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Runs each test of a suite on its own thread. Only a few of these tests run at a time.
+/// Runs each test of a suite on its own thread, but only a few of these tests at a time.
 ///
-/// Swift's own pool has one thread for each processor. A test that blocks in Swift's pool, waiting for a program, a
-/// descriptor or another thread, occupies one of the few threads. An async test that is already running then has to
-/// wait for a free thread at each `await`.
+/// Swift's own pool has one thread for each processor. While a test is waiting for a program, a descriptor or another
+/// thread, it blocks one of the pool's few threads. An async test that is already running then has to wait for a free
+/// thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {
   /// Applies the trait to each test in a suite, not to the suite as a whole.
   public let isRecursive = true
@@ -32,8 +32,8 @@ extension Trait where Self == Waits {
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Runs an async test's blocking call on a separate thread, because the call would otherwise occupy one of Swift's pool
-/// threads.
+/// Runs a blocking call of an async test on a separate thread. Otherwise, the call would block one of the threads in
+/// Swift's pool.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -71,7 +71,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Returns the next job; nil after the test has ended. Later jobs get a new thread.
+  /// Returns the next job, or nil after the test has ended. If more jobs are added after that, they get a new thread.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }
@@ -82,7 +82,7 @@ private final class Lane: TaskExecutor {
 }
 
 /// Limits the number of threads for these tests in this process. With more threads, programs that measure real time
-/// would disturb each other.
+/// would interfere with each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)
 

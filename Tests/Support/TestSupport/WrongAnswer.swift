@@ -5,8 +5,8 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
   public let description: String
   /// The kind of mistake that must be reported, such as `lost` or `stale`.
   public let kind: String
-  /// Returns the answer to a request of at least 160 bytes. `before` is the previous request, of the same length, and
-  /// `other` contains bytes from another session or run.
+  /// Returns the answer to a request of at least 160 bytes. `before` is the previous request, which has the same
+  /// length. `other` contains bytes from another session or run.
   public let answer: @Sendable (_ request: [UInt8], _ before: [UInt8], _ other: [UInt8]) -> [UInt8]
 
   private init(
@@ -40,7 +40,8 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
     WrongAnswer("the whole answer twice", "repeated") { request, _, _ in request + request },
     WrongAnswer("without its beginning", "lost") { request, _, _ in
-      // This answer has the right length but is shifted, like the contents of an overwritten ring buffer.
+      // This answer has the right length, but its bytes are shifted, like those in a ring buffer that has been
+      // overwritten.
       Array(request[48...])
     },
     WrongAnswer("without 48 bytes of its middle", "lost") { request, _, _ in Array(request[..<32] + request[80...]) },

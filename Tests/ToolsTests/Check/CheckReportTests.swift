@@ -62,7 +62,7 @@ import Testing
     #expect(worse.html.contains("new: 702 session-status") && worse.junit.contains("failures=\"1\""))
   }
 
-  /// Returns the reports of a check's shards; each is written to a file and read back.
+  /// Returns the reports of a check's shards, each of which has been written to a file and read back.
   private static func parts(_ count: Int, only: String = "101-110,601,702") throws -> [CheckReport] {
     let planned = try CheckSelection(only).cases
     return try (1...count).map { index in

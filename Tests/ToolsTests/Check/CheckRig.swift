@@ -9,7 +9,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A simulated accessory, and a checker that connects to it over in-memory cables, in virtual time.
+/// A simulated accessory and a checker that connects to it over in-memory cables, all in virtual time.
 final class CheckRig: AccessoryPlug {
   let place = "memory"
   let loop: VirtualLoop

@@ -56,7 +56,7 @@ import Testing
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),
-    // With this quirk, the device refuses the authentication, so the accessory has made no mistake.
+    // With this quirk, it is the device that refuses the authentication, so the accessory has made no mistake.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
     ("authentication,slow", [503, 508]),
     ("authentication,ignore-first", [516]), ("authentication,hangup", [516]), ("identification,never", [601]),
@@ -75,7 +75,7 @@ import Testing
     #expect(report.numbers == numbers, "\(report.text)")
   }
 
-  /// The check detects that the accessory needs identification before authentication, and uses this order for other
+  /// The check detects that the accessory needs identification before authentication, and uses this order in the other
   /// cases.
   @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
     let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()

@@ -2,7 +2,8 @@ import AccessoryCheck
 import TestSupport
 import Testing
 
-/// Produces, in virtual time, a complete check's report, from which the frozen `easim report` outputs are made.
+/// Runs a complete check in virtual time and produces its report. The frozen outputs of `easim report` are made from
+/// this report.
 @Suite struct FrozenCheckTests {
   @Test func aCheckHasTheReportThatItHad() throws {
     var report = try CheckRig("echo", quirks: ["no-status"]).run()

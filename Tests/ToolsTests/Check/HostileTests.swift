@@ -5,11 +5,11 @@ import IAP2
 import Testing
 
 @Suite struct HostileTests {
-  /// The number of attacks; it can be increased, for example with `EASIM_ATTACKS=10000`.
+  /// The number of attacks, which can be increased, for example with `EASIM_ATTACKS=10000`.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
-  /// Each profile is attacked with its own range of seeds. The profiles cover a plain accessory, files and answers, a
-  /// link without acknowledgements, and power.
+  /// Each profile is attacked with its own range of seeds. The profiles are those of a plain accessory, one with files
+  /// and answers, one with a link without acknowledgements, and one with power messages.
   @Test(arguments: [(UInt64(1), "echo"), (20_000, "dock"), (40_000, "car"), (60_000, "charger")])
   func ourAccessorySurvives(_ seed: UInt64, _ profile: String) throws {
     let rig = try CheckRig(profile)
@@ -34,13 +34,13 @@ import Testing
     rig.settings.stepLimit = .seconds(5)
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
-    // The accessory never comes back, so the attack cannot be shortened, and no further attack follows.
+    // The accessory never comes back, so the attack cannot be shortened and no other attack follows.
     #expect(report.failures.count == 1)
     #expect(report.failures.first?.text.contains("did not become ready") ?? false)
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // An accessory that fails to become ready on the first attachment after a malformed EA01, but works again on the
+    // An accessory that does not become ready on the first attachment after a malformed EA01 but works again on the
     // second.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()

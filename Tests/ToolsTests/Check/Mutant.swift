@@ -4,7 +4,7 @@ import IAP2
 struct Mutant: Sendable {
   struct Packet {
     var bytes: [UInt8]
-    /// The packet's header; nil for a detection sequence, and for bytes that are not a packet.
+    /// The packet's header, or nil if this is a detection sequence or bytes that are not a packet.
     var header: PacketHeader?
     var number: Int
 
@@ -49,7 +49,7 @@ struct Mutant: Sendable {
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
-  /// Replaces bytes that arrive at the accessory in one piece, which need not begin or end with a packet.
+  /// Replaces the bytes that arrive at the accessory in one piece. A piece need not begin or end with a packet.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
   final class State {

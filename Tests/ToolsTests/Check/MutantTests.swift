@@ -3,7 +3,7 @@ import AccessoryCore
 import IAP2
 import Testing
 
-/// Tests accessories with one defect each, and the cases that detect it.
+/// Tests accessories that have one defect each, and the cases that detect that defect.
 @Suite struct MutantTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
@@ -244,7 +244,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // If AA05 is late, packets are lost, because the accessory drops those that arrive before AA05.
+      // If AA05 is late, packets are lost, because the accessory drops all packets that arrive before AA05.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }
@@ -285,7 +285,7 @@ import Testing
     return packet.with(payload: payload)
   }
 
-  /// Mixed-up sessions are noticed only if the accessory has a second protocol.
+  /// The check notices that sessions are mixed up only if the accessory has a second protocol.
   @Test func sessionsThatAreMixedUpAreFound() throws {
     let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
       var payload = packet.payload

@@ -32,7 +32,7 @@ import Testing
     #expect(rig.proxy.counts.attachments == 2)
     #expect(rig.events.count { $0.kind == .connect } == 2)
 
-    // When the device disconnects, the accessory's cable is closed as well, and the accessory is dialed again.
+    // When the device disconnects, the proxy also closes the accessory's cable, and then dials the accessory again.
     rig.world.device.unplugAll()
     try rig.loop.advance(by: .milliseconds(5))
     #expect(!rig.proxy.hasAccessory)

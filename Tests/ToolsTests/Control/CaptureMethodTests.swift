@@ -75,7 +75,7 @@ import Testing
     try other.desk.advance(.seconds(1))
     #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
 
-    // The request may contain the capture's bytes instead of a path.
+    // The request may contain the bytes of the capture instead of a path.
     let data = Base64.text(bytes(client, "c1"))
     #expect(try other.result("accessory.add", "{\"recordingData\":\"\(data)\"}")["accessories"] != nil)
     #expect(try other.kind("accessory.add", "{\"recordingData\":\"bm9uZQ==\"}") == "params")

@@ -23,7 +23,7 @@ import Testing
     #expect(changes[0]["result"]?["accessories"]?.withoutPositions == .array([.text("a1")]))
     #expect(changes[1]["result"]?["faults"]?.withoutPositions == .array([.text("f1")]))
     #expect(changes[2]["params"]?["to"]?.word == "latency,delay=7ms")
-    // The notice contains only the IDs from the result, not a whole state.
+    // The notice contains only the IDs from the result, not the complete state.
     #expect(changes[2]["result"]?.withoutPositions == JSON5Value.object([.init("fault", .text("f1"))]).withoutPositions)
   }
 
@@ -59,7 +59,7 @@ import Testing
     #expect(change["result"]?["app"]?.word == "p1")
   }
 
-  /// Notices that a client missed can be listed in order, and a client can wait for a notice.
+  /// A client can list the notices that it missed, in order, and can wait for a notice.
   @Test func changesAreListedAndWaitedFor() throws {
     let client = ControlDesk().client()
     try client.result("accessory.add", "{\"profile\":\"echo\"}")

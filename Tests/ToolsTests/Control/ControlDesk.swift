@@ -16,7 +16,7 @@ final class ControlDesk {
 
   func client() -> DeskClient { DeskClient(self) }
 
-  /// Returns a client that has added the accessory a1, an echo, and launched the app p1.
+  /// Returns a client that has added an echo accessory, a1, and launched an app, p1.
   func echo() throws -> DeskClient {
     let client = client()
     try client.result("accessory.add", "{\"profile\":\"echo\"}")
@@ -63,7 +63,7 @@ final class DeskClient {
     return lines.first { $0["id"]?.content == .number(JSON5Number(Int64(id))) }
   }
 
-  /// Sends a request, lets the loop run for up to a minute of its time, and returns the answer.
+  /// Sends a request, lets the loop run for up to a minute of virtual time, and returns the answer.
   func call(_ method: String, _ params: String = "{}") throws -> JSON5Value {
     let id = ask(method, params)
     try desk.loop.run(until: { (try? self.answer(id)) ?? nil != nil }, limit: .seconds(60))

@@ -4,8 +4,9 @@ import AccessoryWorlds
 import TestSupport
 import Testing
 
-/// docs/control-reference.md is generated from the methods, with the results of running the examples in order. The
-/// tables of errors and of silent methods in docs/control.md are generated too. `EASIM_REWRITE=1` rewrites both files.
+/// docs/control-reference.md is generated from the methods, and includes the results of running the examples in order.
+/// Two tables in docs/control.md, of errors and of silent methods, are also generated. `EASIM_REWRITE=1` rewrites both
+/// files.
 @Suite(.serialized) struct ControlPageTests {
   @Test func theDocumentIsWhatTheMethodsSay() throws {
     let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
@@ -17,7 +18,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// An action that names a method in the table of world actions must have the same summary as that method.
+  /// If an action in the table of world actions names a method, both must have the same summary.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  /// Every method that changes something sends a notice, and no other method does.
+  /// All methods that change something send a notice, and no others do.
   @Test func whatChangesSomethingIsNoticed() throws {
     let client = ControlDesk().client()
     let watcher = client.desk.client()
@@ -48,7 +49,7 @@ import Testing
       ])
   }
 
-  /// Runs all examples in the document's order, each after the calls that it requires.
+  /// Runs all examples in the order of the document, and before each example the calls that it requires.
   private func play(_ client: DeskClient) throws -> [String: String] {
     var results: [String: String] = [:]
     for method in ControlMethods.all {

@@ -52,7 +52,7 @@ import Testing
     #expect(refusal(head("GET", "/main.swift", token: nil)) == .unknownPath("/main.swift"))
   }
 
-  /// The attack is DNS rebinding, in which an attacker's host name is made to point at this machine.
+  /// The attack is DNS rebinding: attackers make their own host name point to this machine.
   @Test(arguments: [
     nil, "evil.example", "evil.example:8080", "127.0.0.1:9", "127.0.0.1", "127.0.0.1.evil.example:8080",
   ])

@@ -46,7 +46,8 @@ import Testing
     #expect(try report(of: "j2", as: "html", client).contains("<h1>Failed: rate ≥ 1000 bursts/s"))
   }
 
-  /// A scenario's accessories appear in the app's world; the app passes if it sees and does what the scenario expects.
+  /// The scenario's accessories appear in the app's world. The app passes if it sees and does what the scenario
+  /// expects.
   @Test func aScenarioIsPlayedForAnAppOfAWorld() throws {
     let client = ControlDesk().client()
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""

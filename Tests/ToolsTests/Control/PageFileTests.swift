@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// The live page and the reports share one style sheet for colors, cards and charts.
+  /// The live page and the reports use the same style sheet for colors, cards and charts.
   @Test func theLookIsServedAndSaidOnce() throws {
     let look = String(decoding: try #require(PageFile.all["/look.css"]).bytes, as: UTF8.self)
     let own = String(decoding: try #require(PageFile.all["/style.css"]).bytes, as: UTF8.self)

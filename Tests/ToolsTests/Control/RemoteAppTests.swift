@@ -82,7 +82,8 @@ import Testing
     try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
     try client.open()
     try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
-    // The app's read advances virtual time, but stops when the client must act for the accessory.
+    // While the app is waiting to read, virtual time advances. The wait stops when the client must act for the
+    // accessory.
     let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
     let taken = try client.notices("session").filter { $0["accessory"] != nil }
     #expect(
@@ -206,7 +207,7 @@ import Testing
     #expect(try #require(selected) < #require(answered))
   }
 
-  /// As in Swift tests, the choice is made before the picker is shown.
+  /// As in Swift tests, the user's choice is set before the picker is shown.
   @Test(arguments: [
     ("\"accessory\":\"a1\"", "alreadyConnected"), ("\"accessory\":\"a2\"", "notFound"),
     ("\"accessory\":\"a3\"", "notFound"), ("\"outcome\":\"notFound\"", "notFound"),
@@ -215,7 +216,7 @@ import Testing
   ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
     let client = try desk("{\"profile\":\"echo\"}")
     try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    // Covers an accessory that the app's filter rejects, and an accessory in another world.
+    // Covers an accessory that the app's filter rejects and an accessory in another world.
     try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
     try client.result("world.create", "{\"time\":\"virtual\"}")
     try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
@@ -231,7 +232,7 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     try client.result("events.unsubscribe")
-    // The number `after` may be larger than that of the last notice.
+    // The number given in `after` may be larger than the number of the last notice.
     try client.result("events.subscribe", "{\"after\":\(Int.max)}")
     try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))

@@ -5,8 +5,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Only regular files named in requests are read. They are read on another thread, while the client's next requests
-/// wait.
+/// Of the files that requests name, only regular files are read. This happens on another thread, while the client's
+/// next requests wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 
@@ -44,7 +44,7 @@ import Testing
     return try received.split(separator: 0x0A).map { try JSON5.read(Array($0), file: "answer") }
   }
 
-  /// The second request needs the object that the first request creates.
+  /// The second request needs an object that the first request creates.
   @Test func requestsAfterOneThatReadsAFileAreBegunAfterIt() throws {
     let base = place.write("{version: 1, extends: 'echo'}", to: "base.json5")
     let path = place.write("{version: 1, extends: './\(base.split(separator: "/").last ?? "")'}", to: "over.json5")

@@ -113,7 +113,7 @@ import Testing
     for _ in 0..<200 where client.client.wantsToRead { client.receive(String(repeating: request, count: 100)) }
     #expect(!client.client.wantsToRead)
     #expect(client.client.unsentCount < 3 << 20)
-    // Other clients are not affected, and this client is served again once it reads its answers.
+    // Other clients are not affected. This client is served again once it reads the answers.
     #expect(try desk.client().result("world.list")["worlds"] != nil)
     try client.drain()
     try desk.advance(.zero)

@@ -12,7 +12,8 @@ import Testing
     return client
   }
 
-  /// Two accessories with the same profile have the same serial number, so events must identify them in another way.
+  /// Two accessories with the same profile have the same serial number, so events must distinguish them in some other
+  /// way.
   @Test func everyEventOfACableNamesItsAccessory() throws {
     let desk = ControlDesk()
     let watcher = desk.client()

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct AxisTests {
-  /// Tests axes from a nanosecond to days, and from zero to a terabyte.
+  /// Tests axes that range from a nanosecond to days, and from zero to a terabyte.
   @Test func noAxisRepeatsALabelOrHasFewerThanTwo() {
     for power in 0...16 {
       for factor in [1.0, 1.3, 2, 3.7, 5, 9.99] {

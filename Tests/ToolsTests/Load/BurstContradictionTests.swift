@@ -4,10 +4,11 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// A burst report whose figures contradict each other is refused, and the error names the contradicting key.
+/// If the figures in a burst report contradict each other, the report is refused, and the error names the key of the
+/// wrong figure.
 @Suite struct BurstContradictionTests {
-  /// Returns a valid report of 100 bursts, of which 98 were measured and one was lost. The report contains every part
-  /// that has its own counts.
+  /// Returns a valid report of 100 bursts, of which 98 were measured and one was lost. The report contains all parts
+  /// that have their own counts.
   private static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {
     var report = VerdictTests.report { report in
       (report.begun, report.warmUp, report.completed, report.lost, report.allowsLost) = (100, 1, 98, 1, true)

@@ -28,7 +28,7 @@ import Testing
     #expect(report.reconnections == 1)
     #expect(report.service.total > 0)
     let again = try Self.read(report.json.text)
-    // A report file does not record whether sessions were open, so this property is reset before the comparison.
+    // A report file does not record whether a site had sessions, so this property is reset before the comparison.
     for index in report.sites.indices { report.sites[index].hadSessions = false }
     report.measured = .nanoseconds(report.measured.wholeNanoseconds)
     #expect(again == report)
@@ -200,7 +200,7 @@ import Testing
     let verdict = try #require(html.range(of: "<h1>Failed: p99 ≤ 1 ns: "))
     #expect(try verdict.upperBound < #require(html.range(of: "<h2>")).lowerBound)
     #expect(html.split(separator: "<b>").count - 1 == 4)
-    // The charts come before all text, and the goal is a line in the charts.
+    // The charts come before all text, and the goal is shown as a line in the charts.
     let goal = try #require(html.range(of: "<g class=\"goal missed\""))
     #expect(try goal.upperBound < #require(html.range(of: "<h2>Checks</h2>")).lowerBound)
     report.require([try BurstLimit("p50>1h"), try BurstLimit("rate<1kB/s"), try BurstLimit("errors>3")])

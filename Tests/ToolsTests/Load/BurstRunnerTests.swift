@@ -60,8 +60,8 @@ import Testing
     #expect(abs(report.burstsPerSecond - 10) < 0.7)
   }
 
-  /// Shows why each burst is measured from its scheduled start: an accessory that hangs for two seconds delays twenty
-  /// bursts, not one.
+  /// Shows why each burst is measured from its scheduled start: if an accessory hangs for two seconds, it delays twenty
+  /// bursts rather than one.
   @Test func aStallIsSeenByEveryBurstThatItHeldUp() throws {
     let rig = try LoadRig(
       Self.plan {
@@ -71,8 +71,8 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // Measured from their scheduled start, twenty bursts each took up to two seconds, although only one of them was
-    // itself slow.
+    // Measured from their scheduled starts, twenty bursts took up to two seconds each, although only one of them was
+    // slow in itself.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)
@@ -129,7 +129,7 @@ import Testing
       let report = try rig.finish()
       #expect(rig.runner.outcome == .done)
       #expect(report.completed == 20)
-      // The cable delays bytes by a millisecond in each direction, and bytes are counted only when they have arrived.
+      // The cable delays bytes by a millisecond in each direction, and bytes are counted only after they have arrived.
       #expect(report.latency.minimum.map { $0 >= 1_000_000 } == true)
       #expect(!rig.world.events.contains { if case .sessionOpen(let id, _) = $0.kind { id != 0 } else { false } })
     }
@@ -273,7 +273,7 @@ import Testing
       let site = runner.addSite("number \(number)")
       _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
       let accessory = world.add(try ProfileLibrary().profile("echo"))
-      // The second accessory is plugged in later, and the run waits for it.
+      // The second accessory is plugged in later. The run waits for it.
       if number == 0 { try accessory.plugIn() } else { loop.schedule(after: .seconds(2)) { try? accessory.plugIn() } }
     }
     runner.start()
@@ -305,7 +305,7 @@ import Testing
     #expect(report.errors[.refused]?.first.contains("does not offer com.example.ehco") == true)
   }
 
-  /// Without this session the run cannot begin, so it ends instead of waiting for the other sessions.
+  /// The run cannot begin without this session, so the run ends instead of waiting for the other sessions.
   @Test func aSecondSessionThatIsRefusedEndsItAtOnce() throws {
     let rig = try LoadRig(
       Self.plan {

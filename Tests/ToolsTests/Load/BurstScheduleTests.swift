@@ -133,8 +133,8 @@ import Testing
       })
     schedule.begin(now: .origin)
     guard case .begin = schedule.next(lane: 0, of: 1, now: .origin) else { return #expect(Bool(false)) }
-    // The accessory hangs, so no session asks for a second burst. Bursts that fall due in the last tenth of a second do
-    // not count as overdue.
+    // The accessory hangs, so the session does not ask for a second burst. Bursts that became due within the last tenth
+    // of a second do not count as overdue.
     #expect(schedule.overdue(at: Self.at(1.05)) == 9)
     #expect(schedule.overdue(at: Self.at(60)) == 18)
     guard case .begin(let ticket) = schedule.next(lane: 0, of: 1, now: Self.at(1.5)) else {

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// The outputs, each with a function that returns whether the output states that the run passed.
+  /// The outputs. Each has a function that returns whether that output says the run passed.
   static let outputs: [(name: String, passes: @Sendable (BurstReport) -> Bool)] = [
     ("text", { !$0.text.contains("failed") }),
     ("JSON passed", { $0.json.text.contains("\"passed\":true,\"verdict\"") }),
@@ -164,7 +164,7 @@ import Testing
     ("p99>50ms", "p99 ≤ 50 ms: 10.00 ms ✓"), ("p99>5ms", "p99 ≤ 5 ms: 10.00 ms ✗"),
     ("rate<11/s", "rate ≥ 11 bursts/s: 10.0 bursts/s ✗"), ("rate<1MB/s", "rate ≥ 1 MB/s: 100.00 kB/s ✗"),
     ("errors>0.1%", "errors ≤ 0.1 %: 0, 0.000 % ✓"), ("service.mean>1s", "service.mean ≤ 1 s: nothing was measured ✗"),
-    // A value near the limit is printed with enough digits to differ from the limit.
+    // A value close to the limit is printed with enough digits to be distinguished from the limit.
     ("p99>9.999ms", "p99 ≤ 9.999 ms: 10.000 ms ✗"), ("rate<10.04/s", "rate ≥ 10.04 bursts/s: 10.00 bursts/s ✗"),
     ("rate<100.0004kB/s", "rate ≥ 100.0004 kB/s: 100.0000 kB/s ✗"),
   ]) func aGoalReadsAsPeopleReadIt(text: String, line: String) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct HistogramTests {
-  /// Returns values of every magnitude, with small values as frequent as large ones.
+  /// Returns values of every magnitude. Small values are as frequent as large ones.
   static func values(_ count: Int, seed: UInt64) -> [Int] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in Int(random.next() >> 2) >> Int.random(in: 0...61, using: &random) }
@@ -102,8 +102,8 @@ import Testing
     #expect(histogram.percentileLines.isEmpty)
   }
 
-  /// The percentile table has the form that HdrHistogram's documentation describes: five levels for each halving of the
-  /// distance to 100 %.
+  /// The percentile table has the form that HdrHistogram's documentation describes, with five levels for each halving
+  /// of the distance to 100 %.
   @Test func thePercentileTextHasTheFormOfHdrHistogram() {
     let text = Self.histogram((1...10).map { $0 * 1_000 }).percentileText(unit: 1_000)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Whatever numbers a report file contains, reading it yields either an error that names the file, or a report that can
+/// Whatever numbers a report file contains, reading the file yields either an error that names it or a report that can
 /// be shown and merged.
 @Suite struct ReportNumberTests {
   private func use(_ report: BurstReport) throws {
@@ -43,7 +43,7 @@ import Testing
     return counts
   }
 
-  /// A report with every kind of number, and a few entries in each list.
+  /// A report with every kind of number and with a few entries in each list.
   private var small: BurstReport {
     var report = BurstReport(BurstPlan())
     (report.measured, report.completed, report.begun) = (.seconds(1), 2, 3)
@@ -70,7 +70,7 @@ import Testing
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
     #expect(one.read > 100 && one.refused > 100, "\(one)")
-    // Each of these large numbers is valid on its own, but their sums may overflow.
+    // Each of these large numbers is valid by itself, but a sum of them may overflow.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
     _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }
@@ -86,7 +86,7 @@ import Testing
     var sum = half
     #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(half) }
     #expect(sum == half)
-    // Each report also counts as one run.
+    // Each report is also counted as one run.
     try sum.add(report(counting: CountSum.most / 2 - 2))
     #expect(sum.counted == CountSum.most)
     _ = try BurstReport(json: Array(sum.json.text.utf8), file: "r.json")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests load tests that run on several machines: shards of one plan, and simultaneous runs.
+/// Tests load tests that run on several machines, either as shards of one plan or as simultaneous runs.
 @Suite struct ShardedLoadTests {
   private static func report(_ shard: Shard, of plan: BurstPlan, completed: Int = 10) -> BurstReport {
     var report = BurstReport(plan.share(shard.share(of: 4), of: 4))

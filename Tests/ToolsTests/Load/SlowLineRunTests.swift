@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests bursts over the slow lines that `--fault` can name: bursts pass at the line's rate, and packets that are
-/// merely late are not retransmitted.
+/// Tests bursts over the slow lines that `--fault` offers. Bursts must pass at the line's rate, and packets that are
+/// merely late must not be retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
     let rig = try LoadRig(
@@ -23,8 +23,8 @@ import Testing
     let report = try report("bluetooth", inFlight: inFlight)
     #expect(report.link.retransmissions == 0)
     #expect(report.link.duplicates == 0)
-    // The expected rate is the line's rate, reduced by headers, by the returning echo and, with one burst in flight, by
-    // waits between bursts.
+    // The expected rate is the line's rate minus what headers, the returning echo and, with only one burst in flight,
+    // the waits between bursts take up.
     #expect(report.bytesPerSecond > (inFlight == 1 ? 3_000 : 6_000))
   }
 
@@ -34,7 +34,7 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Each end must know the line's rate: otherwise, sending a full window as announced by an Apple device would take
+  /// Each end must know the line's rate. Otherwise, sending as large a window as an Apple device announces would take
   /// longer than the retransmission timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)

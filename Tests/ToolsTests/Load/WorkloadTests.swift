@@ -49,8 +49,8 @@ import Testing
     #expect(report.metrics(isOpen: true).contains("easim_burst_size_bytes_bucket{le=\"256.0\"} 5\n"))
   }
 
-  /// A wrong answer is classified in the same way as for bursts of one size, and is reported at the correct position in
-  /// the correct burst.
+  /// A wrong answer is classified as it would be if all bursts had the same size, and is reported at the correct
+  /// position in the correct burst.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func wrongAnswersAreCalledWhatTheyAre(
     wrong: WrongAnswer
   ) throws {
@@ -118,7 +118,7 @@ import Testing
     #expect(sum.payloads == [])
   }
 
-  /// Unique bytes are still compared at the correct position in their stream, even with other payloads in between.
+  /// Unique bytes are compared at the correct position in their stream even if there are other payloads in between.
   @Test func uniqueBytesStayInStepBesideOtherPayloads() throws {
     let plan = try Self.plan(
       """
@@ -148,7 +148,7 @@ import Testing
     let report = try LoadRig(changed, playing: Self.shop()).finish()
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
-    // More bytes could still complete the match.
+    // Bytes that have not arrived yet could still complete the match.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
@@ -273,7 +273,7 @@ import Testing
     #expect(try obstacle("{ count: 1, size: 500, think: '1s' }", even).hasSuffix("think time 1s, not none"))
     #expect(try obstacle(Self.mix, Self.mix.replacing("weight: 3", with: "weight: 4")).contains("payload 1 status: "))
     #expect(try obstacle(Self.mix, Self.mix) == "")
-    // Scripts also count as different if they differ only in the part of a long payload that messages do not show.
+    // Two scripts count as different even if they differ only in a part of a long payload that messages do not show.
     let long = "{ count: 1, script: [{ send: '\(String(repeating: "a", count: 90))' }] }"
     #expect(try obstacle(long, long.replacing("aa'", with: "ab'")).contains("(90 bytes, sum "))
     #expect(try obstacle(long, long) == "")

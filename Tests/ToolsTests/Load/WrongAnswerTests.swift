@@ -5,11 +5,11 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests, in virtual time, how load tests fail if the accessory echoes incorrectly.
+/// Tests in virtual time how load tests fail if the accessory echoes incorrectly.
 @Suite struct WrongAnswerTests {
   static let size = 320
 
-  /// Returns an accessory that echoes all bursts except the third of each session, which it answers with `wrong`.
+  /// Returns an accessory that echoes all bursts except the third in each session. It answers that burst with `wrong`.
   static func accessory(
     _ wrong: WrongAnswer, other: [UInt8] = UniqueStream(seed: 99, session: 0).bytes(0..<size)
   )
@@ -52,7 +52,7 @@ import Testing
     try rig.tearDown()
   }
 
-  /// Until the next answer arrives, the missing bytes may be late instead of lost.
+  /// Until the next answer arrives, the missing bytes may just be late rather than lost.
   @Test func anAnswerWithoutItsTailTimesOutAndSaysHowMuchCame() throws {
     let short = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))
@@ -85,8 +85,8 @@ import Testing
     #expect(text.contains("foreign: ") && text.contains("they belong to session "), "\(text)")
   }
 
-  /// The same seed gives the same bytes, and another seed gives different bytes, so that answers from an earlier run
-  /// with another seed are detected.
+  /// The same seed gives the same bytes, and a different seed gives different bytes. Answers from an earlier run with a
+  /// different seed are therefore detected.
   @Test(arguments: [(7, true), (8, false)] as [(UInt64, Bool)])
   func theAnswersOfAnEarlierRunAreForeignUnlessItsSeedWasTheSame(
     seed: UInt64, passes: Bool

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The description of the glasses, line by line as the device printed it; `·` stands for a space at the end of a line,
+/// The description of the glasses, line by line as the device printed it. `·` stands for a space at the end of a line,
 /// because editors remove such spaces.
 let glassesDump = """
   <EAAccessory: 0x282afdab0> {·

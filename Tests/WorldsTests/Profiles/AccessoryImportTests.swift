@@ -16,8 +16,8 @@ import Testing
     return dump.text
   }
 
-  /// Returns the shipped profile without the properties that a dump does not show, for comparison with an imported
-  /// profile.
+  /// Returns the shipped profile for comparison with an imported profile, without the properties that a dump does not
+  /// show.
   func glasses() throws -> Profile {
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.summary = ""

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Tests the exact text and the order of problems that depend on several keys or on a rule. The golden texts of
+/// Tests problems that depend on several keys or on a rule: their exact texts and their order. The golden texts of
 /// ErrorTextTests cover problems with single keys (missing, misspelled, of the wrong type, or out of range).
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {

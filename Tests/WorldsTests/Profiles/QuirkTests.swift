@@ -31,7 +31,7 @@ import Testing
     #expect(problems.problems.isEmpty)
   }
 
-  /// Tests mistakes that involve several keys, or that occur together. The golden texts of ErrorTextTests cover all
+  /// Tests mistakes that involve several keys or that occur together. The golden texts of ErrorTextTests cover all
   /// other mistakes.
   @Test(arguments: [
     (

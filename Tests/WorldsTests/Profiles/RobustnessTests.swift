@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// A file must never make a reader crash or hang, and every error must have a message that names a position.
+/// No file may cause a reader to crash or hang, and every error message must state a position.
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 
@@ -24,7 +24,7 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // The text is cut off at every third byte, starting at an offset that depends on the profile.
+    // The text is truncated at every third byte, starting at an offset that depends on the profile.
     let text = Self.texts[index]
     for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
   }
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
-    // If columns were counted from the start of the line for every value, reading this text would take minutes.
+    // Reading this text would take minutes if the columns were counted from the start of the line for every value.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"
     let tree = try JSON5.read(list, file: "f")
     guard case .array(let values) = tree.content else {

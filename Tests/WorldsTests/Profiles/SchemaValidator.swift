@@ -52,7 +52,7 @@ struct SchemaValidator {
     }
   }
 
-  /// Keywords that apply to one type of value; values of all other types satisfy them.
+  /// The keywords that apply to only one type of value. Values of all other types satisfy them.
   private static let others: Set<String> = [
     "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems", "maxItems",
     "pattern", "minLength", "maxLength", "minimum", "maximum",
@@ -99,7 +99,7 @@ struct SchemaValidator {
     case "minLength": return text.unicodeScalars.count >= argument.integer
     case "maxLength": return text.unicodeScalars.count <= argument.integer
     case "pattern":
-      // Every pattern in the schema must match the whole text; Swift's `$` would allow a line break after it.
+      // Every pattern in the schema must match the whole text. Swift's `$` would also allow a line break at the end.
       guard argument.string.hasPrefix("^"), argument.string.hasSuffix("$") else {
         return try unconcerned(argument.string)
       }

@@ -5,8 +5,8 @@ import TestSupport
 
 let profilesFolder = "\(Repository.root)/profiles"
 
-/// Returns the text of a whole profile with some parts replaced. Each part begins on its own line, in the first column:
-/// the protocols on line 5, the accessory's keys on line 7, other sections on line 9.
+/// Returns the text of a whole profile with some parts replaced. Each part begins in the first column of its own line:
+/// the protocols on line 5, the accessory's keys on line 7, and other sections on line 9.
 func document(
   accessory: String = "", protocols: String = "['com.example.echo']", _ sections: String = ""
 ) -> String {

@@ -5,14 +5,14 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Runs a session through the complete stack that is long enough for packet numbers to wrap around four hundred times.
+/// Runs a session through the complete stack until the packet numbers have wrapped around four hundred times.
 @Suite struct LongSessionTests {
   @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
     var plan = SoakPlan(seed: 1)
     var profile = plan.accessories[0].profile
     profile.quirks = []
     profile.link = .init()
-    // These are the shortest packets in which authentication fits; each holds 40 session bytes.
+    // These are the shortest packets into which authentication fits. Each can hold 40 bytes of the session.
     profile.link.maximumPacketLength = 52
     profile.link.maximumOutstandingPackets = 127
     profile.link.retransmissionTimeout = .milliseconds(200)

@@ -6,10 +6,10 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Checks that shrinking turns a failing world into a small one that fails for the same reason, and that the scenario
-/// file written for it fails in the same way.
+/// Checks that shrinking turns a failing world into a small world that fails for the same reason, and that the scenario
+/// file written for the small world fails in the same way.
 ///
-/// The failure comes from a rule that is stricter than the built-in ones: it forbids a case that worlds may
+/// The failure comes from a rule that is stricter than the built-in rules: it forbids a case that worlds may
 /// legitimately reach.
 @Suite struct ShrinkTests {
   private var crowded: SoakPlan {
@@ -76,8 +76,8 @@ import Testing
     #expect(again.hash == shrinker.outcome.hash)
   }
 
-  /// A failure that depends on random choices may disappear when removing something shifts those choices; another seed
-  /// then reproduces the failure.
+  /// If a failure depends on random choices, it may disappear because removing something shifts those choices. Another
+  /// seed then reproduces the failure.
   @Test(arguments: [
     (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {

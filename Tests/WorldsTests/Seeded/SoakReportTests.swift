@@ -4,8 +4,8 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Checks that a report that is written and read back is unchanged, and that the shards' reports add up to the whole
-/// run's report.
+/// Checks that a report does not change when it is written and read back, and that the shards' reports add up to the
+/// report of the whole run.
 @Suite struct SoakReportTests {
   private static func report(
     _ shard: Shard = .whole, seeds: Int = 60, first: UInt64 = 300, forbidden: [SoakCoverage.Corner] = [.windowFull],
@@ -49,7 +49,7 @@ import Testing
       parts.append(try Self.read(part.json.text))
     }
     var sum = parts.removeFirst()
-    // Half of the reports are added up separately, so that the test also adds sums to sums.
+    // Half of the reports are added up separately, so the test also adds one sum to another.
     var half: SoakReport?
     for (number, part) in parts.enumerated() {
       if number % 2 == 0 { try sum.add(part) } else if half == nil { half = part } else { try half?.add(part) }

@@ -7,7 +7,7 @@ import Testing
 
 /// Checks that the watch on the cable reports each mistake that it detects, and nothing else.
 @Suite struct WindowWatchTests {
-  /// Watches one side of an established link, whose SYN had number 10. The peer's SYN had number 50, and the peer
+  /// Watches one side of an established link. This side's SYN had number 10. The peer's SYN had number 50, and the peer
   /// accepts two packets of 40 bytes.
   private func linkThatIsUp(at end: Cable.End = .accessory) -> WindowWatch {
     var watch = WindowWatch(end: end)

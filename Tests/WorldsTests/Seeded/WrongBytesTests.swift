@@ -7,8 +7,8 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Runs soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, with the kind
-/// of mistake.
+/// Runs soak sessions with an accessory that echoes incorrectly. The soak must report that the rule `bytes` is broken,
+/// and the kind of mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 

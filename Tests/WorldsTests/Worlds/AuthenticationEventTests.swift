@@ -5,7 +5,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Checks that each step of authentication is an event with a reason on both sides.
+/// Checks that each step of authentication is reported as an event on both sides, with a reason.
 @Suite struct AuthenticationEventTests {
   private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
     let loop = VirtualLoop(seed: 7)

@@ -6,7 +6,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Checks that no part of a cable remains in memory once the device and the accessory have been released, regardless of
+/// Checks that no part of a cable remains in memory after the device and the accessory have been released, no matter
 /// what the accessory was doing.
 @Suite struct LeakTests {
   final class Opener: AppHandler {

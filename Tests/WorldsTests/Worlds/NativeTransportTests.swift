@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests sessions on native transport, which apps and accessories use in the same way as sessions on the link.
+/// Tests sessions on native transport. Apps and accessories use these in the same way as sessions on the link.
 @Suite struct NativeTransportTests {
   static let frames = NativeTransportRig.frames
   static let tenK = (0..<10_240).map { UInt8(truncatingIfNeeded: $0) }
@@ -174,7 +174,8 @@ import Testing
       written += asleep.write(Self.tenK)
       try rig.pass(.milliseconds(10))
     }
-    // Once two inboxes, both directions of the cable and the waiting echo are full, no more bytes are accepted.
+    // When two inboxes, both directions of the cable and the buffer of the waiting echo are full, no more bytes are
+    // accepted.
     #expect((200_000...2_000_000).contains(written))
     let taken = written
     #expect(asleep.write(Self.tenK) == 0)

@@ -12,7 +12,8 @@ import Testing
 /// Tests accessories that support only one order of authentication and identification, and a device that detects this
 /// order.
 @Suite struct OrderTests {
-  /// Returns a world whose accessory must be identified first, and rejects the other order as `quirk` describes.
+  /// Returns a world whose accessory must be identified first. The accessory rejects the other order as `quirk`
+  /// describes.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
@@ -59,7 +60,7 @@ import Testing
     #expect(loop.now.seconds >= 10, "the time for its first answer")
   }
 
-  /// Events name each of a world's cables differently, although the address is the same.
+  /// The world's cables have different names in events, although their address is the same.
   @Test func anAccessoryThatHangsUpGetsTheOtherOrderAtItsNextAttachmentAndEverAfter() throws {
     let (world, accessory, loop) = try world("hangup", .auto)
     for _ in 0..<3 {
@@ -88,7 +89,7 @@ import Testing
     #expect(refusals == [.unanswered(.authentication)])
   }
 
-  /// To publish an accessory before it is ready, the device needs the accessory's name.
+  /// The device needs the accessory's name to publish the accessory before it is ready.
   @Test func anEarlyPublicationAsksForIdentificationFirst() throws {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()

@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Tests every message that the device sends automatically, as seen by both sides: only an accessory that declares the
-/// message gets it.
+/// Tests, from both sides, every message that the device sends automatically. Only an accessory that declares a message
+/// may get that message.
 @Suite struct ReadyAnswersTests {
   /// One accessory's declarations and behavior, and the messages that must pass over the cable besides identification
   /// and authentication.

@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests when and how a device reports that it cannot use an accessory, and what `--auth` changes.
+/// Tests when and how a device reports that it cannot use an accessory, and how `--auth` changes this.
 @Suite struct RefusalTests {
   private func play(
     _ quirk: String?, _ change: (inout World.Settings) -> Void = { _ in }

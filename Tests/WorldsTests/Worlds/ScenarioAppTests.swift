@@ -108,7 +108,7 @@ import Testing
       "app: { every: '1m' },")
     #expect(app == ["connect", "session.open"])
     #expect(!player.client.report.isServing)
-    // After the accessory has dropped its sessions, new ones work.
+    // After the accessory has dropped its sessions, new sessions work.
     let again = try play(
       plugIn + "{ at: '5s', accessory: 'forgetSessions' }, { at: '10s', app: 'openSession' }", "app: { every: '1m' },")
     #expect(again.player.client.report.isServing)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Checks that docs/scenarios.md lists every scenario as its file describes it; `EASIM_REWRITE=1` rewrites the list.
+/// Checks that docs/scenarios.md lists every scenario with the description in the scenario's file. `EASIM_REWRITE=1`
+/// rewrites the list.
 @Suite struct ScenarioIndexTests {
   @Test func theDocumentListsEveryScenario() throws {
     let entries = try ScenarioLibrary().names.map { entry(try ScenarioLibrary().scenario($0)) }

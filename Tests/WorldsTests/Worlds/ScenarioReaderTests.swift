@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Returns a complete scenario, whose steps start on line 2 at column 8, and whose other keys start on line 3.
+  /// Returns a complete scenario. Its steps start on line 2 at column 8, and its other keys start on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )
@@ -209,7 +209,7 @@ import Testing
 
   @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioIsReadBackAsItWasWritten(name: String) throws {
     var scenario = try ScenarioLibrary().scenario(name)
-    // A profile that is written inline gets its accessory's name.
+    // A profile that is written inline gets the accessory's name as its name.
     for index in scenario.accessories.indices {
       scenario.accessories[index].profile.name = scenario.accessories[index].name
     }

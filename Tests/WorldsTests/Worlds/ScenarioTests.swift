@@ -93,7 +93,7 @@ import Testing
     #expect(crash)
   }
 
-  /// Until the accessory is plugged in again, the session is refused because of the rules, not because of the number of
+  /// Until the accessory is plugged in again, it is the rules that cause the session to be refused, not the number of
   /// attempts.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
     let player = try play("two-apps-and-neither-connects", RobustClient.self)
@@ -117,7 +117,7 @@ import Testing
   @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
     let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).about.reproduces })
     let failures = (1...35).map { "W\($0)" }
-    // No scenario is required for F7, in which something does not happen, or for F10, which no report describes.
+    // No scenario is required for F7, in which something fails to happen, or for F10, which no report describes.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
     #expect(Set(failures + variants).subtracting(reproduced) == [])
   }

@@ -9,8 +9,8 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Tests what happens if either role falls silent in any phase. If one side waits for the other, the cable is closed or
-/// the silence is reported within a limit; otherwise a side may be silent for any length of time.
+/// Tests what happens if either role falls silent in any phase. If one side is waiting for the other, the cable must be
+/// closed, or the silence reported, within a time limit. Otherwise, a side may be silent for any length of time.
 @Suite struct SilenceTests {
   enum End: String, CaseIterable {
     case accessory
@@ -19,8 +19,7 @@ import Testing
 
   enum Outcome {
     case closed
-    /// The silence is reported, but the cable stays connected, because a real device does not unplug an accessory
-    /// either.
+    /// The silence is reported, but the cable stays connected, because real devices do not unplug accessories either.
     case reported
     case nothing
   }
@@ -31,7 +30,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Each side's phases. A device is never `stopped`, because it starts listening again.
+  /// Each side's phases. A device is never in the phase `stopped`, because it starts to listen again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }
@@ -60,7 +59,8 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even that it closes.
+    /// Both ends of a line. Once the line has been cut, neither side notices anything that the other does, not even
+    /// when it closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }
@@ -117,7 +117,7 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // Bytes in transit still arrive: the silence begins when the line is idle.
+    // Bytes in transit still arrive. The silence begins when the line is idle.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
     // Twice the longest limit, plus the time after which a link gives up.
@@ -197,7 +197,7 @@ import Testing
 
   @Test func answeringDetectionAgainAndAgainBuysNoTime() throws {
     let rig = try Rig()
-    // Because its SYNs are lost, the accessory starts over after ten of them, and the device answers detection again.
+    // The accessory's SYNs are lost, so it starts over after ten of them, and the device answers detection again.
     let pair = LoopbackChannel.makePair(on: rig.loop)
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(60))

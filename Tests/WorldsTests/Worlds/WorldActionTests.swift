@@ -29,7 +29,8 @@ import Testing
     }
   }
 
-  /// Every action that the table allows in scenarios can be written as a step that is parsed back into that action.
+  /// If the table allows an action in scenarios, the action can be written as a step, and parsing that step yields the
+  /// same action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)

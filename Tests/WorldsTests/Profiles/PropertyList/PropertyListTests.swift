@@ -109,11 +109,11 @@ import Testing
     let values = { (objects: [[UInt8]]) in try PropertyList(Self.binary(objects), path: "Info.plist") }
     #expect(try values([[0xD1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .array([])]))
     #expect(try values([[0x51, 0x61]]) == .text("a"))
-    // The dictionary contains the same key twice; the first value is used.
+    // The dictionary contains the same key twice. The first value is used.
     #expect(try values([[0xD2, 1, 1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .text("a")]))
     #expect(
       try values([[0xA2, 1, 2], [0x09], [0x00]]) == .array([.other("a boolean"), .other("a value of another kind")]))
-    // A UTF-16 character may contain a zero byte, and so may data.
+    // Both UTF-16 text and data may contain zero bytes.
     #expect(
       try values([[0xA2, 1, 2], [0x61, 0x00, 0x61], [0x42, 0x00, 0x00]]) == .array([.text("a"), .other("data")]))
   }
@@ -130,7 +130,7 @@ import Testing
       binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "the file has more than 100000 values"
     ),
     (
-      // The list has 59,049 references to one text of 145 bytes.
+      // The list contains 59,049 references to the same 145-byte text.
       binary(
         (0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
       "the file has more than 8388608 bytes of text and data"

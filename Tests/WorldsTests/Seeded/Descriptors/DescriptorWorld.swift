@@ -12,17 +12,17 @@ import TestSupport
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A seeded world on real descriptors: an accessory on a Unix socket, a TCP port or a USB/IP server, a host with its
-/// apps, and hostile peers that connect before and during the host's connection. Everything runs on one loop in real
-/// time.
+/// A seeded world on real descriptors. It consists of an accessory on a Unix socket, a TCP port or a USB/IP server, a
+/// host with its apps, and hostile peers that connect both before the host and while the host is connected. Everything
+/// runs on one loop in real time.
 ///
 /// ```
 /// hostile peers ──▶ host retries until it gets in ──first session──▶ more hostile peers
 ///     ──all planned data written──▶ settle ──all delivered──▶ unplug ──quiet──▶ judge
 /// ```
 ///
-/// The rules are those of the soak, except that one is stricter: because these media lose nothing, no link may go down
-/// before the world ends. Time is not measured; limits only stop a world that hangs.
+/// The rules are the same as in the soak, except that one is stricter: because these media lose nothing, no link may go
+/// down before the world ends. Time is not measured. Limits only stop a world that hangs.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix
@@ -68,8 +68,8 @@ final class DescriptorWorld {
     self.random = random
   }
 
-  /// Returns the seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with link
-  /// settings that work on a busy machine.
+  /// Returns the seed's plan without anything that depends on virtual time (faults, quirks and long pauses). The plan's
+  /// link settings work on a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
@@ -199,7 +199,7 @@ final class DescriptorWorld {
       record, on: loop)
   }
 
-  /// Dials repeatedly until it succeeds, because another host may still have the device.
+  /// Dials until it succeeds, because another host may still be using the device.
   private func dialUSBIP(_ address: Address) {
     guard !isEnding, case .usbip(let host, let port) = address else { return }
     dialing = Transports.connect(to: .tcp(host: host, port: port), on: loop) { [unowned self] result in

@@ -6,7 +6,7 @@ import TestSupport
 final class HostilePeer {
   enum Kind: CaseIterable {
     case garbage
-    /// A peer that sends the beginning of something valid, then shuts down its sending side.
+    /// A peer that sends the beginning of something valid and then shuts down its sending side.
     case halfClose
     case reset
     case silence
@@ -27,7 +27,7 @@ final class HostilePeer {
   private let language: Language
   private var toFlood = 2 << 20
 
-  /// Connects immediately; nil if nothing is listening at `address`.
+  /// Connects immediately, or returns nil if nothing is listening at `address`.
   init?(_ kind: Kind, to address: Address, speaking language: Language, seed: UInt64, on loop: any EventLoop) {
     guard let connected = Self.connect(to: address) else { return nil }
     descriptor = connected

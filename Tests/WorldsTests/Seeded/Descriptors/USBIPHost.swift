@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The host's side of a USB/IP connection as a channel, which does over a socket what a kernel and its driver do for
+/// A channel that is the host's side of a USB/IP connection. Over a socket, it does what a kernel and its driver do for
 /// one accessory.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
@@ -25,7 +25,7 @@ final class USBIPHost: Channel, ChannelHandler {
   private var senderWaits = false
   private var unread: [[UInt8]] = []
 
-  /// Creates a host that, when started, imports the device with this bus ID.
+  /// Creates a host. When the host is started, it imports the device with this bus ID.
   init(_ wire: any Channel, busID: String, on loop: any EventLoop) {
     self.wire = wire
     self.busID = busID
