@@ -56,7 +56,7 @@ def every_answer_follows_its_description() -> Iterator[None]:
     async def call(self: Link, method: str, **params: Any) -> dict[str, Any]:
         answer = await original(self, method, **params)
         checked[method] += 1
-        # Some tests imitate another version of the program, whose answers differ.
+        # Some tests imitate a different version of the program, which answers differently.
         is_described = answer.get("protocol", 1) == 1
         if is_described and method in validators and checked[method] <= 100:
             validators[method].validate(answer)

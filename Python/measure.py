@@ -143,7 +143,7 @@ def recv_ratio(server: easim.Server, size: int) -> float:
             def took(receive: Callable[[], None]) -> float:
                 began = time.perf_counter()
                 for _ in range(count):
-                    # A megabyte does not fit into the buffers, so it is sent while it is received.
+                    # The buffers cannot hold a megabyte, so it is sent and received at the same time.
                     sender = threading.Thread(target=session.send, args=(data,))
                     sender.start()
                     receive()
@@ -250,7 +250,7 @@ def main() -> None:
         print(f"  median ratio {statistics.median(ratios):.2f}")
         tests: dict[str, list[float]] = {"fake": [], "real": [], "virtual": []}
         with tempfile.TemporaryDirectory() as folder:
-            # The runs alternate, so that other load on the machine affects all of them.
+            # The runs alternate, so that any other load on the machine affects all of them equally.
             for _ in range(20):
                 for kind, took in tests.items():
                     took += (fake_test(folder) if kind == "fake" else whole_test(server, kind) for _ in range(20))

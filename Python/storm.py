@@ -66,7 +66,7 @@ POOLS: dict[str, list[Any]] = {
     "sessions": ["closed", "left", 1, 2],
     "size": [1, 1_000, 10_000],
 }
-# These methods would wait for a minute if no limit were given.
+# Without a limit, these methods would wait for a minute.
 WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait", "session.read": "wait"}
 
 
@@ -117,7 +117,7 @@ class Storm:
                     f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
                 )
             answer: dict[str, Any] = json.loads(line)
-            # Answers to lines that are not requests have no ID.
+            # The answer to a line that is not a request has no ID.
             if isinstance(answer, dict) and "method" not in answer and answer.get("id") in (number, None):
                 break
         took = time.monotonic() - began
@@ -241,7 +241,7 @@ class Storm:
             profile, protocol = self.random.choice([("echo", "com.example.echo"), ("lawk-view", "com.lawaken.iap2")])
             accessory = ask("accessory.add", profile=profile, world=world, quirks=quirks)["accessories"][0]
             yield
-            # An app belongs to the connection that launched it, and ends with that connection.
+            # An app belongs to the connection that launched it, and ends when the connection does.
             app = ask("app.launch", world=world, protocols=[protocol])["app"]
             yield
             if self.random.random() < 0.3:

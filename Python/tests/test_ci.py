@@ -35,7 +35,8 @@ def test_hardware(easim_host):
     report = easim_host.burst(b"hello", count=10)
     assert report.passed, report
 """
-# Stands in for the Swift toolchain in these tests; Scripts/outside runs the tests of Swift packages with a real one.
+# A stand-in for the Swift toolchain in these tests. Scripts/outside runs the tests of Swift packages with a real
+# toolchain.
 SWIFT = """#!/bin/sh
 [ "$1 $2" = "test --xunit-output" ] || exit 64
 printf '<testsuites><testsuite name="swift" tests="1"><testcase name="t"/></testsuite></testsuites>' >"$3"
@@ -91,7 +92,8 @@ class Machine:
         for name in ("python", "python3"):
             (self.tools / name).symlink_to(sys.executable)
         self.env = {key: value for key, value in os.environ.items() if not key.startswith(("EASIM", "PYTEST"))}
-        # This Python's folder comes first in the PATH, so that scripts use the same Python and its packages.
+        # The folder of the running Python comes first in the PATH, so that scripts use the same Python and its
+        # packages.
         self.env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), str(self.tools), os.environ["PATH"]])
         self.env |= {"TMPDIR": str(self.temporary), "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -235,7 +237,7 @@ def test_the_action_installs_easim_and_plugs_in_an_accessory(machine: Machine) -
         action = Action(machine, archive=str(machine.archive), profile="echo", arguments="--quirk flicker")
         address = action.outputs["start.outputs.address"]
         assert address == f"unix:{machine.temporary}/easim.sock"
-        # Later steps find the program on the PATH, and the accessory through the environment variable.
+        # Later steps find the program through the PATH and the accessory through the environment variable.
         assert "20 bursts" in machine.run('easim burst "$EASIM_AT" --count 20')
         assert Path(action.outputs["install.outputs.program"]).parent.parent.parent == machine.temporary
     finally:

@@ -120,7 +120,7 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    # These variables identify the process that acquires a place, both in this test and in labgrid-client.
+    # These variables identify whoever acquires a place, both in this test and in labgrid-client.
     monkeypatch.setenv("LG_HOSTNAME", "desk")
     monkeypatch.setenv("LG_USERNAME", "tester")
     made = Lab(tmp_path)
@@ -155,7 +155,7 @@ def test_an_exporter_plugs_the_accessory_in_while_a_place_is_acquired(lab: Lab, 
         session.send(b"hello")
         assert session.recv(5) == b"hello"
     target.cleanup()
-    # Hardware cannot be configured: only its address is shared.
+    # Hardware cannot be configured, so only its address is shared.
     with easim.Server() as server, server.world() as world:
         world.add("echo", on=f"unix:{real}").plug()
         target = lab_environment.get_target("real")

@@ -89,7 +89,8 @@ def test_a_client_that_reads_no_answers_holds_up_only_itself(server: Server) -> 
     block = b"".join(request(number, "server.info") for number in range(1_000))
     sent, most = 0, 1_000 * len(block)
     while sent < most:
-        # The flooding client is blocked: the server accepted no more of its bytes while another client got ten answers.
+        # The flooding client is blocked: while another client got ten answers, the server accepted none of the flooding
+        # client's bytes.
         _, writable, _ = select.select([], [flood.socket], [], 0)
         if writable:
             sent += flood.socket.send(block[sent % len(block) :])
@@ -174,7 +175,7 @@ def session(client: Client, behavior: str = "echo") -> str:
 
 def port(client: Client, server: Server, name: str) -> tuple[socket.socket, str]:
     place = client.call("session.port", session=name)["result"]
-    # A client that is connected to a socket or port uses the same socket or port for sessions.
+    # The answer contains no address: sessions use the same socket or port as the client's connection.
     assert list(place) == ["firstLine"]
     return dial(server), str(place["firstLine"])
 

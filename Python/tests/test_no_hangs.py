@@ -77,7 +77,7 @@ def test_a_server_that_is_stopped_is_given_up(hasty: easim.Server) -> None:
 def test_a_server_that_died_between_calls_is_noticed_at_once() -> None:
     with easim.Server() as server:
         os.kill(server.pid, signal.SIGKILL)
-        # The socket is gone along with the process, so a write fails immediately.
+        # The socket has disappeared with the process, so a write fails immediately.
         os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
         for _ in range(2):
             with pytest.raises(easim.ProgramError, match="ended with exit code -9"):
@@ -163,7 +163,7 @@ def test_notices_arrive_without_a_call(easim_world: TestWorld) -> None:
     while app.events != ["connect"] and time.monotonic() < deadline:
         time.sleep(0.001)
     assert app.events == ["connect"]
-    # Events also arrive between calls, because the loop then runs on a background thread.
+    # Events also arrive between calls, because between calls the loop runs on a background thread.
     lamp.unplug()
     while len(app.aio.notices) < 3 and time.monotonic() < deadline:
         time.sleep(0.001)

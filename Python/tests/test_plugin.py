@@ -169,7 +169,7 @@ def test_eight_workers_have_a_server_each(pytester: pytest.Pytester) -> None:
         def test_flicker(easim_world, number):
             app = easim_world.app()
             with app.open("com.lawaken.iap2", timeout=120) as session:
-                # Eight programs and eight workers may have to share one busy processor.
+                # Eight programs and eight workers may have to share a single busy processor.
                 session.timeout = 120
                 session.send(b"hello")
                 assert session.recv(5) == b"hello"
@@ -265,7 +265,7 @@ def test_the_timeline_begins_with_the_test_and_shows_its_bytes(pytester: pytest.
     report = (pytester.path / "all.xml").read_text()
     assert report.count('<property name="easim timeline"') == 2
     assert "plugged in at" in report
-    # The failure shows only lines of the test, and none of the package.
+    # The failure shows only lines of the test, not lines of the package.
     result.stdout.no_fnmatch_line("*_plain.py*")
 
 
@@ -416,7 +416,7 @@ def test_plugins_for_asynchronous_tests(pytester: pytest.Pytester, module: str, 
             assert easim_world.app().open("com.example.echo").is_open
         """
     )
-    # In its automatic mode, pytest-asyncio takes over the fixtures of every test, including those that anyio runs.
+    # In automatic mode, pytest-asyncio takes over the fixtures of every test, including tests that anyio runs.
     mode = ["-o", "asyncio_mode=auto"] if mark == "asyncio" else ["-p", "no:asyncio"]
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *mode)
     result.assert_outcomes(passed=3)

@@ -43,7 +43,8 @@ def test_the_variable_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_the_program_of_the_wheel_goes_before_the_command_that_starts_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # A wheel may bundle the program next to the package's modules, with the command that starts it next to Python.
+    # A wheel may bundle the program next to the package's modules. The command that starts the program is then next to
+    # Python.
     monkeypatch.delenv("EASIM", raising=False)
     (tmp_path / "package").mkdir()
     (tmp_path / "bin").mkdir()

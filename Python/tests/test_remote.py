@@ -78,7 +78,7 @@ def test_the_printed_line_is_what_a_client_needs(server: Server) -> None:
         with app.open("com.example.echo") as session:
             session.send(b"hello" * 10_000)
             assert session.recv(50_000) == b"hello" * 10_000
-    # The server is still running, without the app.
+    # The server is still running, but without the app.
     with easim.Server(remote=server.line) as client:
         assert client.call("app.list") == {"apps": []}
 
@@ -172,7 +172,7 @@ def test_a_ticket_is_taken_once(server: Server) -> None:
         app.wait_for("connect")
         session = client.call("app.open", app=app.id, protocol="com.example.echo")["session"]
         line = client.call("session.port", session=session)["firstLine"].encode() + b"\n"
-        # The first line is sent in two parts, and the session's first bytes follow it immediately.
+        # The first line is sent in two parts, and the session's first bytes follow the line immediately.
         with server.dial(line[:20]) as made:
             made.sendall(line[20:] + b"hello")
             assert made.recv(5, socket.MSG_WAITALL) == b"hello"
@@ -203,7 +203,7 @@ def test_half_open_connections_cost_their_place_only(server: Server) -> None:
             session = app.open("com.example.echo")
             silent = session.detach()
             silent.shutdown(socket.SHUT_WR)
-            # A session has no half-close, so it ends when nothing has arrived for a while.
+            # A session cannot be half-closed, so it ends when nothing has arrived for a while.
             assert silent.recv(1) == b""
             silent.close()
         assert server.works()

@@ -41,7 +41,7 @@ def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim_worl
     with easim_world.app().open(PROTOCOL) as session:
         session.send(b"last words")
     easim_world.run_until("session.close", side="accessory", after=0)
-    # The bytes arrive over a separate connection, and may arrive later than the event.
+    # The bytes arrive over a separate connection, possibly later than the event.
     deadline = time.monotonic() + 60
     while not heard and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -58,6 +58,6 @@ def test_the_requests_that_changed_something_are_known(easim_virtual: TestWorld)
     lamp.plug()
     easim_virtual.advance(seconds=1)
     asked = [change["request"] for change in easim_virtual.changes()]
-    # The plugin records packets for the trace of a failed test.
+    # The plugin records packets for the trace that it writes if a test fails.
     assert asked == ["packet.record", "accessory.add", "accessory.plug", "time.advance"]
     assert "accessory.plug accessory=" in easim_virtual.timeline()

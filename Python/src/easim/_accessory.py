@@ -169,7 +169,7 @@ class Accessory:
             world.clock.now = max(world.clock.now, float(news["t"]))
         session = Session(world, news["session"], news["protocol"], accessory=self)
         session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
-        # The task counts as running even before it has started, so that no wait ends too early.
+        # The task counts as running even before it starts, so that no wait ends too early.
         world.clock.begin(session.task)
         for tasks in (world.tasks, world.server.link.tasks):
             tasks.add(session.task)

@@ -70,7 +70,7 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # The search on the server skips the notifications in this list, because they have already been searched.
+            # The notifications in this list have already been searched, so the server's search skips them.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice
@@ -123,7 +123,7 @@ class App:
                 if error.kind != "refused":
                     raise
                 refusal = error
-            # The server's error for a refused session does not contain the time.
+            # When the server refuses a session, its error does not contain the time.
             stopped = {} if not self.world.is_virtual else await self.world.call("time.now")
             return {"stopped": "limit", **stopped}
 
@@ -140,7 +140,7 @@ class App:
             try:
                 await session.connect(state.get("firstLine"))
             except EasimError:
-                # The session has already ended, or the server has no socket; reading or sending will report the error.
+                # The session has already ended, or the server has no socket. Reading or sending will report the error.
                 pass
         return session
 

@@ -91,7 +91,7 @@ class Clock:
         task = asyncio.current_task()
         assert task is not None
         if task is not session.task and task not in session.own_tasks:
-            # This task was created by a behavior, which itself waits for this task or for its session.
+            # A behavior created this task, and the behavior itself waits for the task or for its session.
             session.own_tasks.add(task)
             task.add_done_callback(self.end)
             if session.task is not None:
@@ -122,14 +122,14 @@ class Clock:
         """Wake the behaviors that are due."""
         while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
             _, _, task, alarm = heapq.heappop(self._sleepers)
-            # The task counts as busy from now on, even before it runs.
+            # The task counts as busy from now on, even before it has started to run.
             self.begin(task)
             alarm.set()
 
 
 async def play(behavior: Behavior, session: Session) -> None:
     """Run a behavior on one session until it returns or the session ends."""
-    # For an object with __call__, that method determines the kind of behavior.
+    # If an object has a __call__ method, that method determines the kind of behavior.
     call: Any = behavior
     judged: Any = call if inspect.isroutine(call) else type(call).__call__
     if inspect.isasyncgenfunction(judged):

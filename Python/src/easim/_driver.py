@@ -116,7 +116,7 @@ class Driver:
         try:
             result = self._run_here(work, link) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
-            # The loop's part of the traceback would not help the caller.
+            # The part of the traceback that is inside the loop would not help the caller.
             raise error.with_traceback(None) from error.__cause__
         if isinstance(result, _Exit):
             raise result.error
@@ -162,7 +162,7 @@ class Driver:
             try:
                 return self._loop.run_until_complete(task)
             except BaseException:
-                # After Ctrl-C, the coroutine needs the loop to handle its cancellation.
+                # After Ctrl-C, the loop must run so that the coroutine can handle its cancellation.
                 if not task.done():
                     task.cancel()
                     with contextlib.suppress(BaseException):
@@ -215,7 +215,7 @@ class Driver:
             self._resting.clear()
             if monotonic() - self._last_call < self.MOMENT and not self._guests:
                 continue
-            # This thread does not block until a call ends: waking up at that moment would delay the next call.
+            # This thread does not wait for a call to end, because waking up at that moment would delay the next call.
             if self._turn.acquire(blocking=False):
                 self._runner = thread
                 try:
@@ -236,6 +236,6 @@ class Driver:
         while self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._step_aside)
             self._thread.join(0.05)
-        # A call on another thread ends soon, because the connection is closed.
+        # If another thread is still in a call, that call ends soon, because the connection is closed.
         if self._turn.acquire(timeout=5):
             self._loop.close()

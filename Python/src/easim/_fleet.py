@@ -79,7 +79,7 @@ def pool(source: Source) -> Iterator[Pool]:
     if isinstance(source, Executor):
         yield Pool(source, None, owned=False)
         return
-    # Each job is a separate process, so threads that wait for them are enough.
+    # Each job is a separate process, so threads are enough to wait for the jobs.
     make = source if source is not None else lambda: concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
     made = Pool(make(), make, owned=True)
     try:
@@ -129,7 +129,7 @@ class Fleet:
         self._retried = self._stragglers = self._breaks_in_a_row = 0
         self._began = self._told = time.monotonic()
         workers = self.workers if self.workers is not None else workers_of(self.pool.executor)
-        # Queues one extra job for each worker, so that no worker is idle while a result is in transit.
+        # Queues one extra job per worker, so that no worker is idle while a result is in transit.
         self.width = max(1, workers) * 2
 
     @property

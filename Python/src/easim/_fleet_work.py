@@ -45,8 +45,8 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 def soak(job: dict[str, Any]) -> dict[str, Any]:
     """Run the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
-    # --shard is always passed; otherwise a worker in a CI job could divide the work again, because of variables in its
-    # environment.
+    # --shard is always passed. Otherwise, the variables in a CI job's environment could cause a worker to divide the
+    # work again.
     arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
     for what in job["forbid"]:
         arguments += ["--forbid", what]
@@ -85,7 +85,7 @@ def burst(job: dict[str, Any]) -> dict[str, Any]:
     """Run a load test and return its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "burst.json"
-        # easim writes a report if it exits with one of these codes; any other code means that the job has failed.
+        # easim has written a report if it exits with one of these codes. Any other code means that the job has failed.
         done = _run(
             job, ["burst", *job["addresses"], *job["arguments"], "--report", str(path)], codes=(0, 1, 3, 4, 5, 6)
         )

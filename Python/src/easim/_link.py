@@ -73,7 +73,7 @@ class Link:
 
     async def start(self) -> None:
         """Begin to read."""
-        # The socket is duplicated, because asyncio closes the socket that it is given.
+        # The socket is duplicated, because asyncio closes any socket that it is given.
         self._loop = asyncio.get_running_loop()
         made = await self._loop.create_connection(lambda: _Lines(self), sock=self.process.socket.dup())
         self._transport = made[0]
@@ -110,7 +110,7 @@ class Link:
             if self.selector is not None:
                 self._wait_here(future, self.selector)
                 if self.tasks:
-                    # A behavior has begun, so the rest of the call must run as a separate task.
+                    # A behavior has started, so the rest of the call must run in a separate task.
                     await asyncio.sleep(0)
             return await future
         except BaseException:
@@ -153,7 +153,7 @@ class Link:
         """End the connection, and also the server if this process started it."""
         if self.is_foreign:
             return
-        # Otherwise, the server would continue to wait, although the result is no longer needed.
+        # Without this, the server would keep waiting, although the result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]
@@ -203,7 +203,7 @@ class Link:
             self._early.setdefault(keys[0], []).append(params)
             if len(self._early) > self.MOST_EARLY:
                 lost = self._early.pop(next(iter(self._early)))
-                # The last notifications about a closed session are not needed.
+                # The last notifications about a session that has been closed are not needed.
                 self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
 
     def _answer(self, answer: Answer) -> None:

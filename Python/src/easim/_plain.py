@@ -387,7 +387,7 @@ class Session(InWorld[aio.Session], Context):
     def __init__(self, world: World, session: aio.Session) -> None:
         """Use :meth:`App.open`."""
         super().__init__(world, session)
-        # A thread may send while another receives.
+        # One thread may send while another is receiving.
         self._lock = threading.Lock()
         self._is_detached = False
         self._socket = session.take_socket()
@@ -475,7 +475,7 @@ class Session(InWorld[aio.Session], Context):
                 if not pieces[-1]:
                     raise self._ended(got)
         except BaseException:
-            # The bytes that have already arrived can still be read later.
+            # Bytes that have already arrived can still be read later.
             rest += b"".join(pieces)
             raise
         return b"".join(pieces)

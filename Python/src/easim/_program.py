@@ -31,7 +31,7 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
             what = "is not executable" if Path(given).is_file() else "does not exist"
             raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
         return Path(found)
-    # Wheels that bundle the program store it next to this file; the `easim` command next to Python starts the program.
+    # If a wheel bundles the program, the program is next to this file. The `easim` command next to Python starts it.
     for folder in (Path(__file__).resolve().parent, Path(sys.executable).parent):
         candidate = folder / "easim"
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -54,7 +54,7 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
-        # This socket carries the bytes of sessions. The server removes the socket when it exits, no matter how this
+        # This socket carries the bytes of sessions. When the server exits, it removes the socket, no matter how this
         # process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"

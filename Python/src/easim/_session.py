@@ -113,7 +113,7 @@ class Session:
             self.is_open = False
             self.reason = news.get("reason")
             self.forget()
-        # The waiting behavior counts as busy from now on, even before it runs.
+        # The behavior that is waiting counts as busy from now on, even before it runs.
         for task in self.waiting_tasks:
             self.world.clock.begin(task)
         self.waiting_tasks.clear()
@@ -146,7 +146,7 @@ class Session:
         else:
             await self.world.advance(seconds)
 
-    # Socket in real time
+    # The socket, used in real time
 
     async def connect(self, first_line: Optional[str] = None) -> None:
         """Open the session's socket, unless the session has ended; ask the server for the first line if necessary."""
@@ -229,7 +229,7 @@ class Session:
                 limit = None if self.timeout is None else max(0.0, self.timeout - passed)
                 if limit == 0:
                     raise self.timed_out("the other end accepted nothing")
-                # There is room to send only after virtual time has passed.
+                # Space in the send buffer becomes free only as virtual time passes.
                 if self._is_behavior:
                     await self.world.clock.sleep(self, _ROOM if limit is None else min(limit, _ROOM))
                 else:
@@ -249,7 +249,7 @@ class Session:
             self.world.raise_behavior_error(self.ended())
             raise self.ended() from None
         if not self._is_behavior:
-            # After this call, the behaviors have done everything that is currently due.
+            # When this call returns, the behaviors have done everything that is currently due.
             await self.world.settle(1.0)
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:

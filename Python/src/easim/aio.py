@@ -345,7 +345,7 @@ class World:
 
         async def wait(left: float) -> dict[str, Any]:
             reply = await self.call("time.runUntil", event=event, limit=seconds(left), **which)
-            # Notifications that arrive while the wait is interrupted must not be missed.
+            # The next request must not miss notifications that arrive before it.
             which["after"] = reply["number"]
             return reply
 

@@ -137,7 +137,7 @@ class Session:
         while not done():
             left = limit - time.monotonic()
             if self.is_open and left > 0:
-                # Asks at least once a second, because easim stops a case that is silent for a long time.
+                # Polls at least once a second, because easim stops a case that has been silent for a long time.
                 self._rest += self._ask(receive=min(left, 1.0))
                 continue
             got = f"{bytes(self._rest)!r} arrived" if self._rest else "nothing arrived"
@@ -192,7 +192,7 @@ def _judge(one: _Case, session: Session, file: str) -> dict[str, Any]:
 def main() -> None:
     """Run the cases in the file named by the arguments; ``easim check --cases`` starts this function."""
     line = _Line(sys.stdin, os.fdopen(os.dup(1), "w"))
-    # Anything that the file's code prints goes to easim's stderr.
+    # Whatever the code in the file prints goes to easim's stderr.
     sys.stdout = sys.stderr
     file = str(Path(sys.argv[1]).absolute())
     sys.path.insert(0, str(Path(file).parent))

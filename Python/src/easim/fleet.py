@@ -206,7 +206,7 @@ def _part(job: dict[str, Any], done: dict[str, Any]) -> SoakReport:
 
 
 def _added(parts: Sequence[SoakReport]) -> SoakReport:
-    # Merges halves recursively, because merging ten thousand parts one by one would sort and copy the result ten
+    # The two halves are merged recursively. Merging ten thousand parts one by one would sort and copy the result ten
     # thousand times.
     if len(parts) == 1:
         return parts[0]
@@ -434,7 +434,7 @@ def _merge(texts: Sequence[str], whole: Path, program: Program) -> subprocess.Co
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(texts):
             Path(folder, f"{number}.json").write_text(text)
-        # Passes the folder instead of its files, because a command line has room for only a few thousand file names.
+        # The folder is passed instead of its files, because a command line has room for only a few thousand file names.
         command = [str(find(program)), "report", "merge", folder, "--report", str(whole)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
