@@ -1,7 +1,7 @@
 internal import AccessoryHost
 import Foundation
 
-/// A session with an accessory that uses one of its protocols and has one byte stream in each direction.
+/// A session with an accessory. It uses one of the accessory's protocols and has one byte stream in each direction.
 ///
 /// ```swift
 /// guard let session = EASession(accessory: accessory, forProtocol: "com.example.protocol") else { return }

@@ -2,7 +2,7 @@
 import Foundation
 
 extension NSNotification.Name {
-  /// An accessory connected. An accessory without protocols is not ready yet; it connects again when it is ready.
+  /// An accessory connected. An accessory without protocols is not ready yet, and connects again when it is.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
   /// An accessory disconnected.
   public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")

@@ -1,7 +1,7 @@
 public import ExternalAccessory
 
-/// A session for async code, written to with `await` and read with `for try await`. Reads and writes wait for the
-/// accessory if necessary.
+/// A session for async code. Use `await` to write and `for try await` to read. Reads and writes wait for the accessory
+/// if necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")

@@ -128,7 +128,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// The reasons, most important first. If there are several, ``next(within:on:)`` returns the most important.
+  /// The reasons, most important first. If several apply, ``next(within:on:)`` returns the most important reason.
   enum Reason: Comparable {
     case arrival
     case activation

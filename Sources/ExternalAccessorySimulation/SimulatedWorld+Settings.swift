@@ -51,8 +51,8 @@ extension SimulatedWorld {
     public var backgroundModes: [String] = []
     /// How the system treats the app in cases where published sources disagree or system versions differ.
     public var rules = AppRules()
-    /// How Apple's framework reports events where its documentation says nothing or OS versions differ. Each of these
-    /// settings can also be accessed directly: `settings.endOrder = .notificationFirst`.
+    /// How Apple's framework reports events in cases where its documentation says nothing or OS versions differ. Each
+    /// of these settings can also be accessed directly: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
     /// Whether the device already shows accessories, without their protocols, before they are authenticated.
     public var publishesEarly = false

@@ -3,7 +3,7 @@ import ExternalAccessory
 import Foundation
 
 /// Methods that let the world's time pass. Each method has an async and a synchronous form. On the main thread, the
-/// synchronous form runs the main run loop; on other threads, it waits for the main queue.
+/// synchronous form runs the main run loop. On other threads, it waits for the main queue.
 extension SimulatedWorld {
   /// How long to wait for the app's run loops to deliver events, in seconds of real time.
   private static let deliveryTimeout = 0.25

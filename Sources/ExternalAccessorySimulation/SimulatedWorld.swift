@@ -148,8 +148,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The number of tasks sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence that states for how long the world stood still while the app was working in real time, or nil if it
-  /// never did.
+  /// A sentence that states how long the world stood still while the app was working in real time, or nil if it never
+  /// did.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
@@ -161,7 +161,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// How many lines of the timeline and of the transcript have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// Records how many lines of each have now been shown, and returns the previous numbers.
+  /// Records how many timeline and transcript lines have now been shown, and returns the previous numbers.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }

@@ -45,8 +45,8 @@ final class WorldTrace: @unchecked Sendable {
 }
 
 extension SimulatedWorld {
-  /// Writes the trace of a failed test. Returns the trace's path or, if the trace cannot be written, the reason why
-  /// not.
+  /// Writes the trace of a failed test. Returns the trace's path. If the trace cannot be written, returns the reason
+  /// instead.
   package func writeTrace(because reason: String) -> String {
     let page = perform { [trace] _ in trace.page(because: reason) }
     let file = trace.file

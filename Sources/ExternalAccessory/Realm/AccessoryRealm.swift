@@ -49,8 +49,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Retains the owner of the device's cables.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// Identifies the app's current launch, so that events that were waiting for the main thread when the app was killed
-  /// do not reach the next launch.
+  /// Identifies the app's current launch. If an app is killed while events are waiting for the main thread, those
+  /// events must not reach the app that is launched next.
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. Used only on the event loop.
   private var objects: [Int: EAAccessory] = [:]
@@ -180,15 +180,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Misuse
 
-  /// The app's misuses: first those that app views recorded, then those of streams and sessions, in the order they
-  /// occurred.
+  /// The app's misuses: first those that app views recorded, then those of streams and sessions.
   package var misuses: [String] {
     noteDeadLoops()
     let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams scheduled on run loops that never run. Waits until each suspect has either been reported or
+  /// Looks for streams scheduled on run loops that never run. Waits until each such stream has been reported or has
   /// received an event.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
@@ -198,7 +197,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// One sentence for each session that the app has not ended and the accessory has not ended either.
+  /// One sentence for each session that is still open.
   package var openSessions: [String] {
     entrance.sync {
       pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) is still open" }
@@ -289,8 +288,8 @@ private struct MainThreadOnly<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// When an expectation fails, test libraries use `Mirror` to print its values, and an accessory among them leads to
-/// this realm. The realm's contents belong to its loop, so other threads must not read them.
+/// When an expectation fails, test libraries use `Mirror` to print its values. If one of them is an accessory, this
+/// realm would also be printed. The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

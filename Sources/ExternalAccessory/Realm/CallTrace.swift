@@ -7,7 +7,7 @@ import Runtime
 /// because its text is generated only when a message needs it.
 ///
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
-/// misses the caller. Foundation uses unwind tables, so it provides the addresses; Swift's `Backtrace` then finds their
+/// misses the caller. Foundation uses unwind tables, so it provides the addresses. Swift's `Backtrace` then finds their
 /// source lines.
 package struct CallTrace: Equatable, Sendable {
   private let addresses: [UInt64]
@@ -19,12 +19,12 @@ package struct CallTrace: Equatable, Sendable {
 
   /// The location of the call, for example "App.swift:12 in send()", or nil if it is unknown.
   package var place: String? {
-    // Addresses are resolved one at a time until the app's frame is found, which is among the first. In a large
+    // Addresses are resolved one at a time until the app's frame, which is one of the first, is found. In a large
     // program, resolving one address can take most of a second.
     addresses.lazy.compactMap(Self.place).first
   }
 
-  /// The locations found so far. They are cached, because the text of a message can be generated more than once.
+  /// The locations found so far, cached because the text of a message can be generated more than once.
   private static let found = Locked<[UInt64: String?]>([:])
 
   /// Returns the location of a call in the app, or nil if the address belongs to other code.

@@ -18,9 +18,9 @@ package final class MainDelivery: @unchecked Sendable {
     OperationQueue.main.addOperation { self.runNext() }
   }
 
-  /// Runs `body` on the main queue, unless the main run loop is running: the run loop then does the same work itself.
-  /// Calls `begin` on the main queue first, even if `body` is not run. This function may be called from any thread, but
-  /// must not be called again until it has called `begin`.
+  /// Runs `body` on the main queue, unless the main run loop is running and therefore does the same work itself. Calls
+  /// `begin` on the main queue first, even if `body` is not run. This function may be called from any thread, but must
+  /// not be called again until it has called `begin`.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     if RunLoop.main.currentMode != nil {
       // The main run loop is running and will do the work itself, unless it stops running first.

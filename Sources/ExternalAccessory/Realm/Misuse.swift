@@ -1,4 +1,4 @@
-/// A mistake in the app: it did something that Apple's documentation forbids or that fails on Apple's systems.
+/// A mistake in the app: something that Apple's documentation forbids or that fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)

@@ -11,7 +11,7 @@ internal import IAP2
 /// accessory's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as with any
 /// stream.
 ///
-/// Either the app or the accessory can end the session. If the app ends it (``SessionLifetime`` defines when),
+/// Either the app or the accessory can end the session. If the app ends the session (``SessionLifetime`` defines when),
 /// everything that the app has already written is still sent. If the accessory ends the session, both streams report
 /// the end of the stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
@@ -114,7 +114,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// A short-write misuse if the app has not written the rest, although it has since been notified that there is room.
+  /// The short-write misuse, if the app has not written the rest of a write although it has since been notified of
+  /// room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -310,7 +311,7 @@ extension SessionPipe: CustomReflectable {
 }
 
 extension SessionEnd {
-  /// Whether the accessory disconnected, rather than only this session having ended.
+  /// Whether the accessory disconnected. False means that only this session ended.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true

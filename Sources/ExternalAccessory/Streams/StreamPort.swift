@@ -35,9 +35,9 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// The receiver of the events. Reading a weak reference to the delegate briefly retains it. If that is then the last
-  /// reference, releasing it runs the delegate's deinit, which may call this port. The weak reference is therefore read
-  /// only where the delegate can be released outside the lock.
+  /// The receiver of the events. Reading a weak reference to the delegate briefly retains it. If this turns out to be
+  /// the last reference to the delegate, releasing it runs the delegate's deinit, which may call this port. The weak
+  /// reference is therefore read only where the delegate can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
@@ -173,7 +173,7 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Returns true if the caller is on the main queue but not on the main thread, and passes the run loop of its own
-  /// thread. Under Swift Testing and in an async `main`, such a thread drains the main queue but never runs its own run
+  /// thread. Under Swift Testing and in an async `main`, the thread that drains the main queue never runs its own run
   /// loop, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue

@@ -47,8 +47,8 @@ package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   /// The write as text, for example "write took 997 of 3000 bytes at App.swift:12 in send()".
   package var description: String { "write accepted \(taken) of \(asked) bytes\(caller)" }
 
-  /// The location of the app's call to `write`. If the call passes an array, the compiler supplies the location; if it
-  /// passes a pointer, the location is found on the stack.
+  /// The location of the app's call to `write`. If the call passes an array, the compiler supplies the location. If the
+  /// call passes a pointer, the location is found on the stack.
   enum Caller: Equatable, Sendable, CustomStringConvertible {
     case known(CallPlace)
     case traced(CallTrace)

@@ -69,7 +69,7 @@ public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
 /// Searches for accessories that are not configured for a wireless network yet, and configures them.
 ///
 /// All browsers of a process share one search, but each has its own filter. Stopping the search or configuring an
-/// accessory in one browser stops the search in all of them.
+/// accessory in one browser stops the search in all browsers.
 open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   private let lock = Lock()
   private weak var listener: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?
