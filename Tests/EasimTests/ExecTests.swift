@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests profiles that run programs. Such programs are announced and checked, are refused if other users could have
-/// written the profile, and never outlive easim.
+/// Tests profiles that run programs. Programs in profiles are announced and checked, are refused if other users could
+/// have written the profile, and never outlive easim.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Tests accessories that a host cannot use. As soon as the command detects such an accessory, it prints the reason and
-/// some advice, and exits with code 6.
+/// Tests accessories that a host cannot use. As soon as the command detects that it cannot use an accessory, it prints
+/// the reason and some advice, and exits with code 6.
 @Suite(.waits) struct HostRefusalTests {
   let place = TemporaryFolder()
 

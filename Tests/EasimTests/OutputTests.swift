@@ -57,7 +57,7 @@ import Testing
     #expect(place.bytes("closed") == place.bytes("whole"))
   }
 
-  /// Without this error, a script that closes stdout by mistake would not notice that the result is lost.
+  /// If easim reported no error, a script that closes stdout by mistake would not notice that the result is lost.
   @Test(arguments: [
     "profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker", "--version",
   ])

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// If output in a pipe, on a stopped terminal or in a FIFO is not read, this must not block the cables or Ctrl-C.
+/// Output that is not read, whether in a pipe, on a stopped terminal or in a FIFO, must not block the cables or Ctrl-C.
 @Suite(.waits) struct StuckOutputTests {
   let place = TemporaryFolder()
 

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests completion in bash, with real keys. Names are untrusted. The shell must not run or expand them, and an
+/// Tests completion in bash, with real keys. Names are untrusted. The shell must not run or expand a name, and an
 /// inserted word must refer to exactly the selected item.
 @Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()

@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, although the structure of their descriptors differs.
+  /// Accessories whose descriptors have different structures.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -179,7 +179,8 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The bytes that a failed transfer has already transferred count, in either direction. No byte is lost or repeated.
+  /// If a transfer fails, the bytes that it has already carried count, in either direction. No byte is lost or
+  /// repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)

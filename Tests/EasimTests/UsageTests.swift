@@ -21,8 +21,8 @@ import Testing
     #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
-  /// These bytes are not UTF-8. Swift would replace them, and easim would then open a different path or send different
-  /// bytes.
+  /// These bytes are not UTF-8. Swift would replace the bytes, and easim would then open a different path or send
+  /// different bytes.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()
     let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""

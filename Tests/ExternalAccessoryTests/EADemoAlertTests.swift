@@ -3,8 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests EADemo's alerts (A1 to A3) and its text for an empty list (A4). These are what the system and the app show to
-/// the user according to EADemo's read-me.
+/// Tests EADemo's alerts (A1 to A3) and its text for an empty list (A4). According to EADemo's read-me, the system and
+/// the app show these texts to the user.
 @Suite struct EADemoAlertTests {
   private func declaring(_ protocols: [String]) -> SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

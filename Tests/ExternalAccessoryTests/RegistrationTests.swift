@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  /// Two connects are followed by only one disconnect, for the more recent connection. They are followed by none if the
+  /// Two connects are followed by only one disconnect, for the more recent connection. There is no disconnect if the
   /// system does not notice that the first connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in

@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  /// `patience` and the limit are both a day, so if the wait ends early, this is only because the app is at rest.
+  /// `patience` and the limit are both a day, so the wait can end early only because the app is at rest.
   @Test func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
     for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
       let result = try TestBundle.run("AppsAtRest/\(name)")

@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func aDigestAboveTheOrderIsReducedBeforeItChoosesTheNonce() {
-    // This value is the curve's order plus 5. It equals 5 modulo the order, so it yields the same nonces as 5.
+    // This value is the curve's order plus 5. The value equals 5 modulo the order, so it yields the same nonces as 5.
     var above = P256Key.order
     above[31] += 5
     let five = [UInt8](repeating: 0, count: 31) + [5]

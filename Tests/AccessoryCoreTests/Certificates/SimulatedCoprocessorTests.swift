@@ -36,8 +36,8 @@ import Testing
     #expect(try again.respond(to: challenge.flipped(bit: 9)) != response)
   }
 
-  // These values were recorded in another process. They make sure that any two processes, and any two versions of
-  // easim, derive the same values from a seed.
+  // These values were recorded in another process. The test makes sure that all processes, and all versions of easim,
+  // derive the same values from a seed.
   @Test func aSeedIsTheSameCoprocessorInEveryProcess() throws {
     let digests = [CertificateAuthority.simulation.der, Sample.current.certificate, Sample.older.certificate].map {
       Digests.sha256($0)

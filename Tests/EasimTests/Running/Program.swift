@@ -45,7 +45,7 @@ final class Program {
   ///
   /// - Parameters:
   ///   - environment: environment variables in addition to the few that every program gets.
-  ///   - stdin: the file that the program reads; empty by default.
+  ///   - stdin: the file that the program reads. By default, it is empty.
   ///   - stdout: the descriptor to which the program's output goes. The caller owns this descriptor, and likewise
   ///   `stderr`.
   init(

@@ -6,9 +6,9 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Repeatedly plugs in and unplugs accessories, while eight of the app's threads open sessions, write and close them at
-/// random. The soak runs in real time and uses only the public API. The soak runs in a separate process, so that all
-/// descriptors and memory of that process belong to the soak.
+/// Repeatedly plugs in and unplugs accessories, while eight of the app's threads open sessions, write to them and close
+/// them at random. The soak runs in real time and uses only the public API. The soak runs in a separate process, so
+/// that all descriptors and memory of that process belong to the soak.
 ///
 /// `EASIM_SOAK_PLUGS` is the number of times to plug in an accessory. The default is small, and `.ci/nightly` uses a
 /// larger number. easim must pass with 10,000.
@@ -93,8 +93,8 @@ final class SoakRound: @unchecked Sendable {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// Returns the descriptors that are open now but are not in `others`. A descriptor that is open n times more than it
-  /// occurs in `others` is listed n times.
+  /// Returns the descriptors that are open now but are not in `others`. If a descriptor occurs n more times than in
+  /// `others`, it is listed n times.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in
@@ -126,8 +126,8 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // Waits until up to three more sessions have been completed and a session with the accessory is open, and then
-        // pulls the cable.
+        // Waits for up to three more sessions to complete and for a session with the accessory to open. Then pulls the
+        // cable.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?

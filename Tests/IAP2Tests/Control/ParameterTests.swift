@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Reads and writes parameters of every type, and compares them with bytes written by hand.
+/// Reads and writes parameters of every type, and compares the results with bytes written by hand.
 @Suite struct ParameterTests {
   private func written(_ write: (inout ParameterWriter) -> Void) -> String {
     var writer = ParameterWriter()

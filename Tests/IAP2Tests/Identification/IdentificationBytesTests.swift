@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Reads and writes every parameter of 1D01, and compares them with bytes written by hand.
+/// Reads and writes every parameter of 1D01, and compares the results with bytes written by hand.
 @Suite struct IdentificationBytesTests {
   private static let parts = [
     "0009 0000 4c41574b00",  // name "LAWK"

@@ -272,7 +272,7 @@ import Testing
     #expect(Set(verdict.errors.map(\.parameter)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13])
   }
 
-  /// The refusal has the same form as vector M05. It names each parameter once, and for parameters 6 and 7 it lists the
+  /// The refusal has the same form as vector M05: it names each parameter once and, for parameters 6 and 7, lists the
   /// offending messages.
   @Test func theRefusalNamesEachParameterOnceAndTheMessages() {
     let body = Self.all.first { $0.check == .reservedMessage && $0.parameter == 7 }.map(\.body) ?? ""

@@ -69,7 +69,7 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // The packet that was sent has not been acknowledged yet, but all received packets have been.
+    // The packet that was sent has not been acknowledged yet, but all received packets have been acknowledged.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
     // The count of unacknowledged received packets has also been reset.

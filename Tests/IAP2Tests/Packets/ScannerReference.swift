@@ -1,7 +1,7 @@
 import IAP2
 
-/// The results of a scan together with their bytes. Scans of one stream that was split in different ways can thus be
-/// compared.
+/// The results of a scan together with their bytes. This makes it possible to compare scans of one stream that was
+/// split in different ways.
 enum Found: Equatable, CustomStringConvertible {
   case packet([UInt8])
   case spoiled([UInt8])

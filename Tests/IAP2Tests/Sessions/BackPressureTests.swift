@@ -42,8 +42,8 @@ import Testing
     var end = OneEnd.accessory { $0.sessionReceiveBound = 10 }
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // After the first of three packets, the acknowledgement waits for a timer. The acknowledgement must not be withheld
-    // any longer because this packet fills the session.
+    // After the first of three packets, the acknowledgement waits for a timer. Although the packet fills the session,
+    // the acknowledgement must not be delayed any further.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)

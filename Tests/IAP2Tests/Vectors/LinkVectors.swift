@@ -26,8 +26,8 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// Creates a vector for a SYN, with or without ACK. The parameters give the SYN its meaning, and easim's encoder must
-  /// also produce the SYN's bytes from them.
+  /// Creates a vector for a SYN, with or without ACK. The parameters are the meaning of the SYN, and easim's encoder
+  /// must produce the SYN's bytes from them.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String

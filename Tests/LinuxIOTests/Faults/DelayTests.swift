@@ -77,7 +77,7 @@ import Testing
     writer.write()
     try rig.loop.advance(by: .milliseconds(1_990))
     #expect((1_900...2_000).contains(rig.atRight.bytes.count))
-    // Bytes already on the line are still delayed; later bytes are not.
+    // Bytes that are already on the line are still delayed, but later bytes are not.
     try rig.loop.advance(by: .seconds(5))
     #expect(rig.atRight.bytes.count == 50_000)
   }

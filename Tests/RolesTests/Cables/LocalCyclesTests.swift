@@ -88,7 +88,7 @@ final class LocalCycles {
     dialer.stop()
     watcher.stop()
     device.unplugAll()
-    // A closed socket remains until its peer has also closed a moment later.
+    // A closed socket remains for a moment, until its peer has closed too.
     let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
     simulatorLoop.stop()
     let left = Set(openDescriptors).subtracting(descriptorsBefore)

@@ -2,8 +2,8 @@ import IAP2
 
 /// The exchange that ``RedactionTests`` uses, as other programs would record it on USB and Bluetooth.
 extension RedactionTests {
-  /// Returns a capture of a USB bus. It contains the accessory's transfers, a keyboard, and the descriptors that
-  /// identify the accessory.
+  /// Returns a capture of a USB bus. The capture contains the accessory's transfers, a keyboard, and the descriptors
+  /// that identify the accessory.
   static func usbFrames(_ exchange: Exchange) -> [[UInt8]] {
     var frames = [
       Fixture.usb("C", endpoint: 0x81, device: 9, secret(9)),
@@ -35,8 +35,8 @@ extension RedactionTests {
     var h4: [UInt8] { [kind == .command ? 1 : kind == .receivedEvent ? 4 : 2] + bytes }
   }
 
-  /// Returns the frames of a Bluetooth controller. They contain names, addresses, keys, data of another service, and
-  /// iAP2 in fragments, one of which is truncated.
+  /// Returns the frames of a Bluetooth controller. The frames contain names, addresses, keys, data of another service,
+  /// and iAP2 in fragments, one of which is truncated.
   static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
     func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
       HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)

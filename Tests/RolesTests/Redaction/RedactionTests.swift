@@ -25,7 +25,7 @@ import Testing
 
   // MARK: The exchange
 
-  /// The packets that both sides sent. They include messages that are split, repeated, out of order or damaged.
+  /// The packets that both sides sent. The packets include messages that are split, repeated, out of order or damaged.
   struct Exchange {
     var packets: [(end: Cable.End, bytes: [UInt8])] = []
     private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]

@@ -130,8 +130,8 @@ import Testing
   }
 }
 
-/// A cable that follows the state machine's decisions. It records them with the time in milliseconds, such as "260
-/// out".
+/// A cable that follows the state machine's decisions. The cable records each decision with the time in milliseconds,
+/// such as "260 out".
 private struct Plug {
   private var program: WireFlickerMachine
   private var random: SeededRandom

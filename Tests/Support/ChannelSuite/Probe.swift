@@ -4,7 +4,8 @@ import Glibc
 /// One end of a channel, operated by the suite. The probe sends a known pattern and compares received bytes with that
 /// pattern. In every check, it also enforces the rules that apply to all channels.
 final class Probe: ChannelHandler {
-  /// The period of the pattern. It is a prime number, so that lost or duplicated blocks of any round size are noticed.
+  /// The period of the pattern, which is a prime number so that lost or duplicated blocks of any round size are
+  /// noticed.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
   static let pattern: [UInt8] = (0..<period + longestSpan).map {

@@ -13,9 +13,9 @@ struct Chances {
 
   mutating func seed() -> Int { Int.random(in: 0..<1_000_000, using: &random) }
 
-  /// Returns the faults for one side of a cable. There may be none, some that a link must recover from, or some that
-  /// only slow the link down. Bits are flipped on one side only. If both sides flipped bits, two flips could cancel out
-  /// in a checksum, and wrong bytes would go unnoticed.
+  /// Returns the faults for one side of a cable. There may be no faults, faults that a link must recover from, or
+  /// faults that only slow the link down. Bits are flipped on one side only. If both sides flipped bits, two flips
+  /// could cancel out in a checksum, and wrong bytes would go unnoticed.
   mutating func faults(flipsBits: Bool) -> [String] {
     let all = [
       "loss,chance=1%", "duplicate,chance=2%", "reorder,chance=2%,by=2,wait=20ms",

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Without a writable folder, the tests are meaningless, so an error stops the run with a message.
 public final class TemporaryFolder {
-  /// The folder's path. It is short, so that the path of a socket in the folder is not too long.
+  /// The folder's path, which is kept short so that the path of a socket in the folder is not too long.
   public let path: String
   /// Whether the folder is kept after the last reference is gone, so that its contents can be examined.
   public var isKept = false

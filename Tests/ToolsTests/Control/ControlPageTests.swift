@@ -18,7 +18,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// If an action in the table of world actions names a method, both must have the same summary.
+  /// If an action in the table of world actions names a method, the action and the method must have the same summary.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)

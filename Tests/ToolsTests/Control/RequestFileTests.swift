@@ -5,8 +5,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Of the files that requests name, only regular files are read. This happens on another thread, while the client's
-/// next requests wait.
+/// Of the files that requests name, only regular files are read. The files are read on another thread, while the
+/// client's next requests wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 

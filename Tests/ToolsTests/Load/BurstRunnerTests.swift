@@ -72,7 +72,7 @@ import Testing
     let report = try rig.finish()
     #expect(report.completed == 100)
     // Measured from their scheduled starts, twenty bursts took up to two seconds each, although only one of them was
-    // slow in itself.
+    // itself slow.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)

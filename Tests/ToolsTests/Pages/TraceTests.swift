@@ -47,7 +47,7 @@ import Testing
     #expect(texts.contains { $0.contains("IdentificationInformation") })
   }
 
-  /// The file is self-contained. It includes every module, and no text in it can close an HTML element early.
+  /// The file is self-contained: it includes every module, and no text in it can close an HTML element early.
   @Test func itIsOneFileThatFetchesNothing() throws {
     let (page, data) = try demonstration(name: "</script><script>alert(1)</script>")
     #expect(!page.contains("import {") && !page.contains("\nexport "))

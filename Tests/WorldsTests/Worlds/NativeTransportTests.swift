@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests sessions on native transport. Apps and accessories use these in the same way as sessions on the link.
+/// Tests sessions on native transport. Apps and accessories use such sessions in the same way as sessions on the link.
 @Suite struct NativeTransportTests {
   static let frames = NativeTransportRig.frames
   static let tenK = (0..<10_240).map { UInt8(truncatingIfNeeded: $0) }

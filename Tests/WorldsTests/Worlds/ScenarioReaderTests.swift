@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Returns a complete scenario. Its steps start on line 2 at column 8, and its other keys start on line 3.
+  /// Returns a complete scenario. The scenario's steps start on line 2 at column 8, and its other keys start on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func eachActionIsReadAsItIsWritten() throws {
-    // Messages are excluded because they have required keys; `ScenarioReaderTests` covers them.
+    // Messages are excluded, because they have required keys. `ScenarioReaderTests` covers messages.
     for kind in WorldAction.kinds() where !kind.name.hasSuffix(".message") {
       let action = kind.action("glasses")
       let problems = ProblemCollector()

@@ -51,7 +51,7 @@ import Testing
 
   @Test mutating func whatNoAccessoryKnowsIsStalledInTheDirectionOfTheRequest() {
     _ = told(.enable)
-    // These are a vendor request in each direction and a class request to the interface.
+    // The requests are a vendor request in each direction and a class request to the interface.
     #expect(asked([0x40, 0x51, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
     #expect(asked([0xC0, 0x53, 0, 0, 0, 0, 4, 0]) == .stall(hostReads: true))
     #expect(asked([0x21, 0x0A, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))

@@ -36,8 +36,8 @@ import Testing
     #expect(GadgetLayout.tooLong(shape) == [])
   }
 
-  /// Returns the folders that configfs creates along with a gadget. The test must create them itself, because it uses
-  /// an ordinary folder.
+  /// Returns the folders that configfs creates along with a gadget. The test must create these folders itself, because
+  /// it does not use configfs but an ordinary folder.
   func make(_ layout: GadgetLayout) throws -> [String] {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
     return try tree.gadget("g").make(

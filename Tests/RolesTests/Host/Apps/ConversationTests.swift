@@ -85,7 +85,7 @@ import Testing
     #expect(events == [.replied(0, utf8(reply)), .different(0, utf8(reply))])
   }
 
-  /// On this reply, a backtracking matcher would take minutes, and on a longer one, hours.
+  /// A backtracking matcher would take minutes for this reply, and hours for a longer one.
   @Test func aPatternThatIsHardForOthersIsJudgedAtOnce() throws {
     let rule = ReplyRule(.pattern(try BytePattern("^(a+)+$")))
     let reply = String(repeating: "a", count: 2_000) + "!"

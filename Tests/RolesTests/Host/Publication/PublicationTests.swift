@@ -12,7 +12,7 @@ import Testing
       // If the accessory is not published before it is ready, it appears only once, with all its protocols.
       (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
       (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
-      // If the accessory is published early, it has no protocols until it is authenticated. If it is never
+      // If the accessory is published early, it has no protocols until it is authenticated. If the accessory is never
       // authenticated, it disappears without ever having had protocols.
       (.early, nil, "identify 10, authenticate 20", ["10 + 1 []", "20 - 1 []", "20 + 2 [com.a, com.b]"]),
       (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),

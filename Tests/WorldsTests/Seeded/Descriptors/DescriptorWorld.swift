@@ -12,9 +12,9 @@ import TestSupport
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A seeded world on real descriptors. It consists of an accessory on a Unix socket, a TCP port or a USB/IP server, a
-/// host with its apps, and hostile peers that connect both before the host and while the host is connected. Everything
-/// runs on one loop in real time.
+/// A seeded world on real descriptors. The world consists of an accessory (on a Unix socket, a TCP port or a USB/IP
+/// server), a host with its apps, and hostile peers that connect both before the host and while the host is connected.
+/// Everything runs on one loop in real time.
 ///
 /// ```
 /// hostile peers ──▶ host retries until it gets in ──first session──▶ more hostile peers
