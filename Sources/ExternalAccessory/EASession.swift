@@ -1,7 +1,8 @@
 internal import AccessoryHost
 import Foundation
 
-/// A session with an accessory. It uses one of the accessory's protocols and has one byte stream in each direction.
+/// A session with an accessory. A session uses one of the accessory's protocols and has one byte stream in each
+/// direction.
 ///
 /// ```swift
 /// guard let session = EASession(accessory: accessory, forProtocol: "com.example.protocol") else { return }
@@ -25,7 +26,8 @@ open class EASession: NSObject {
   ///
   /// The initializer does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// Omit the last three arguments. Their defaults record the location of the call for messages about the session.
+  /// Omit the last three arguments. The defaults of these arguments record the location of the call for messages about
+  /// the session.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -58,8 +60,8 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The stream of bytes from the accessory. This is always the same object, and the app must open it.
+  /// The stream of bytes from the accessory. The property always returns the same object, which the app must open.
   open var inputStream: InputStream? { input }
-  /// The stream of bytes to the accessory. This is always the same object, and the app must open it.
+  /// The stream of bytes to the accessory. The property always returns the same object, which the app must open.
   open var outputStream: OutputStream? { output }
 }

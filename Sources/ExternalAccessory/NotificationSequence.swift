@@ -9,8 +9,8 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// Returns the notifications with this name that are posted from now on. If `object` is given, returns only those
-  /// that `object` posts.
+  /// Returns the notifications with this name that are posted from now on. If `object` is given, returns only the
+  /// notifications that `object` posts.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }

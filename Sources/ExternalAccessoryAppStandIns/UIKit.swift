@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`. It has the app's state, and posts notifications when that state changes. No
-/// screen is simulated.
+/// A stand-in for UIKit's `UIApplication`. The stand-in has the app's state, and posts notifications when that state
+/// changes. No screen is simulated.
 ///
 /// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
 /// active and no notifications are posted.

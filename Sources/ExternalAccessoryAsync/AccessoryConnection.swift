@@ -28,7 +28,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. Omit the last three arguments. Their defaults record the location of the call.
+  /// Opens a session and its streams. Omit the last three arguments. The defaults of these arguments record the
+  /// location of the call.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -70,8 +71,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// Returns the bytes that have arrived since the last call. If there are none, waits until some arrive. Returns
-      /// nil when the session has ended.
+      /// Returns the bytes that have arrived since the last call. If no bytes have arrived, waits until some do.
+      /// Returns nil when the session has ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }

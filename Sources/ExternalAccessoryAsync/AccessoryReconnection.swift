@@ -15,8 +15,8 @@ import ExternalAccessory
 /// ```
 ///
 /// The sequence waits indefinitely for the first accessory that offers the protocol, and remembers its serial number.
-/// From then on, the sequence looks only for that accessory. When the loop's body ends, the sequence closes the session
-/// and tries to open another:
+/// After that, the sequence looks only for the accessory with that serial number. When the loop's body ends, the
+/// sequence closes the session and tries to open another:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
@@ -166,7 +166,7 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns the most important reason since the last call. If there is none, waits for up to `limit`.
+  /// Returns the most important reason since the last call. If there is no reason, waits for up to `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

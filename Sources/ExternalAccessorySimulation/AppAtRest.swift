@@ -40,7 +40,7 @@ enum AppAtRest {
     return found
   }
 
-  /// Whether the process has created sockets. Another process may answer on them.
+  /// Whether the process has created sockets. Another process may answer on such a socket.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
   /// The sockets that existed when the program was loaded.
@@ -138,7 +138,7 @@ final class Alarms: Sendable {
     }
   }
 
-  /// Adds an alarm for a call to `asyncAfter`. Most calls to `Task.sleep` result in such a call.
+  /// Adds an alarm for a call to `asyncAfter`. Most calls to `Task.sleep` result in a call to `asyncAfter`.
   func add(_ time: UInt64) {
     let now = ProcessInfo.processInfo.systemUptime
     let alarm = now + Self.remaining(time)

@@ -3,7 +3,7 @@ import ExternalAccessory
 import Foundation
 
 /// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app. The SDK has its own
-/// observers and can open sessions. Its registrations and the app's share one counter.
+/// observers and can open sessions. The SDK's registrations and the app's registrations share one counter.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")
@@ -16,7 +16,7 @@ import Foundation
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
-    /// Whether the accessory connected. False means that it disconnected.
+    /// Whether the accessory connected, rather than disconnected.
     public let isConnect: Bool
     /// The accessory's name.
     public let name: String

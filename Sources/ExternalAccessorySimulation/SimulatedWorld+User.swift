@@ -146,9 +146,9 @@ extension SimulatedWorld {
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. The launched app is not registered for notifications. Accessories that
-  /// are already connected are in the app's list. No notifications are posted for them. Does nothing if the app is
-  /// running.
+  /// Launches the app again, in the foreground. The launched app is not registered for notifications. The app's list
+  /// contains the accessories that are already connected. No notifications are posted for accessories that are already
+  /// connected. Does nothing if the app is running.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }

@@ -52,7 +52,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   let stoodStill = Locked(0.0)
   /// Whether `withSimulatedWorld` adds the timeline to every issue of the test.
   var addsReportToIssues = false
-  /// Fails the world's test at the given location. This is nil if the test library is Swift Testing.
+  /// Fails the world's test at the given location. Nil if the test library is Swift Testing.
   package var failing: ((String, SourceLocation) -> Void)?
   private let lock = Lock()
 

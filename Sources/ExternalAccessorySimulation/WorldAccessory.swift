@@ -79,7 +79,8 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Closes the accessory's sessions. The accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Drops the accessory's sessions without closing them. They stay open in the app, but receive no more replies.
+  /// Drops the accessory's sessions without closing them. The sessions stay open in the app, but receive no more
+  /// replies.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Sets the behavior for sessions that are opened from now on.
@@ -189,7 +190,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// The number of bytes that have not been sent yet, because there is no room for them.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// Whether the accessory has stopped reading. If so, the app soon has no room to write.
+  /// Whether the accessory has stopped reading. When the accessory stops reading, the app soon has no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {

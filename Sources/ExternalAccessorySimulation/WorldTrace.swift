@@ -4,8 +4,8 @@ import AccessoryWorlds
 import Foundation
 import Testing
 
-/// The trace of a test's world. It is one HTML page that shows everything that happened, and is written when the test
-/// fails.
+/// The trace of a test's world. The trace is one HTML page that shows everything that happened, and is written when the
+/// test fails.
 ///
 /// Use the trace only on the event loop.
 final class WorldTrace: @unchecked Sendable {

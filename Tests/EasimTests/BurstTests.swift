@@ -329,7 +329,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // A report exceeds this limit on file sizes, so writing it fails as it would on a full disk.
+    // The report is larger than the limit on file sizes, so writing it fails as it would on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

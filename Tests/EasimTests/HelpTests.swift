@@ -125,7 +125,7 @@ import Testing
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
-    // There is no process with this ID whose cables could be captured.
+    // No process has this ID, so there are no cables to capture.
     "easim extcap --capture --extcap-interface easim-4711-1 --fifo /tmp/lawk.pcapng": 3,
     "easim pair bt:00:AA:01:00:00:42 --yes": 3,
     "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,

@@ -153,7 +153,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // If the host has a session, it reports that the accessory disconnected. Otherwise, it waits for the next
+      // A host that has a session reports that the accessory disconnected. A host without a session waits for the next
       // accessory.
       let next = try local.plugIn("echo")
       let ending = try host.wait()

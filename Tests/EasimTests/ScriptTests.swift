@@ -62,7 +62,7 @@ import Testing
   let place = TemporaryFolder()
 
   /// Runs the set-up script on a machine that has only the programs that bash needs and the given `programs`. Each of
-  /// these is a line of shell code.
+  /// `programs` is a line of shell code.
   ///
   /// The programs are shell functions rather than files: if another test is just starting a program, running a newly
   /// written file fails with "text file busy".

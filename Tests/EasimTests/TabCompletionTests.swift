@@ -86,7 +86,7 @@ import Testing
     try expectSerials(serials, typing: serials.indices.map { "\(quote)local:z\($0)-" })
   }
 
-  /// These characters need a separate test: '/' cannot occur in a file name, and both '/' and '#' are escaped in an
+  /// These characters have their own test: '/' cannot occur in a file name, and both '/' and '#' are escaped in an
   /// address.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]

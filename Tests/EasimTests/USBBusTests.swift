@@ -12,7 +12,7 @@ import Testing
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]
   static let sidePair: [[UInt8]] = [[7, 5, 0x83, 2, 0x00, 0x02, 0], [7, 5, 0x03, 2, 0x00, 0x02, 0]]
 
-  /// The camera has an iAP2 interface and an interface for frames. The name of the latter is string 5.
+  /// The camera has an iAP2 interface and an interface for frames. String 5 is the name of the interface for frames.
   static let camera = cameraNamed(5)
 
   static func cameraNamed(_ name: UInt8, _ more: [UInt8]...) -> [UInt8] {
@@ -123,8 +123,8 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Neither of these native-transport interfaces is named after a protocol. The second refers to string 9, which does
-  /// not exist.
+  /// Neither of these native-transport interfaces is named after a protocol. The second interface refers to string 9,
+  /// which does not exist.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `usb:` addresses as users type them. The real libusb and libudev see a device that umockdev simulates. Its
-/// endpoints are connected to `easim run`.
+/// Tests `usb:` addresses as users type them. The real libusb and libudev see a device that umockdev simulates. The
+/// simulated device's endpoints are connected to `easim run`.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 

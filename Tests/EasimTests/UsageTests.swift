@@ -3,8 +3,8 @@ import Testing
 
 /// A mistake in a command line is reported along with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
-  /// `ErrorTexts/Golden/command-lines.txt` covers other invalid command lines. Those here have errors that depend on
-  /// the machine.
+  /// `ErrorTexts/Golden/command-lines.txt` covers other invalid command lines. The errors for the command lines in this
+  /// test depend on the machine.
   @Test(arguments: [
     ("run lawk-view --on gadget:no_such_udc.7", "there is no USB device controller 'no_such_udc.7'"),
     ("run lawk-view --on gadget:/sys/class/udc/a", "did you mean 'gadget:a'?"),

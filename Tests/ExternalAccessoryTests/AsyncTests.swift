@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The camera's frames use native transport. That must not affect this test.
+  /// The camera's frames use native transport, which must not affect this test.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in
@@ -116,8 +116,8 @@ import Testing
       try await connection.write([7, 8, 9])
       await world.run { far.received.count == before + 3 }
       #expect(far.received.suffix(3) == [7, 8, 9])
-      // The bytes that the cancelled writer had not written yet are lost. How many there are depends on when the writer
-      // was cancelled.
+      // The bytes that the cancelled writer had not written yet are lost. The number of lost bytes depends on when the
+      // writer was cancelled.
       #expect(world.misuses.filter { !$0.contains("the rest was never written") } == [])
     }
   }

@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// In a test, the main run loop does not run. The main queue takes its place and must handle the pending signal.
+  /// In a test, the main run loop does not run. In its place, the main queue must handle the pending signal.
   @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)

@@ -73,8 +73,8 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app. In milder cases, it fails to notify only the apps in
-  /// the background.
+  /// The system has connected the accessory but notifies no app. In milder cases, the system fails to notify only the
+  /// apps in the background.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the bytes of streams (T). All of them arrive, in order, and no faster than the slower end reads.
+/// Tests the bytes of streams (T). All bytes arrive, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
     try await withOpenSession(.with { $0.sendBufferSize = 1000 }) { world, parts in

@@ -138,9 +138,9 @@ import Testing
     }
   }
 
-  /// The test cannot crash the system's own daemon (docs/external-accessory.md describes what was tried). Instead, it
-  /// simulates what apps see of such a crash. Without warning and in the middle of a transfer, all accessories on all
-  /// cables disconnect at once, and then return with new connection IDs.
+  /// The test cannot crash the system's own daemon (docs/external-accessory.md describes what was tried). Instead, the
+  /// test simulates what apps see when the daemon crashes. Without warning and in the middle of a transfer, all
+  /// accessories on all cables disconnect at once, and then return with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
       let recorder = EventRecorder.registered()

@@ -173,7 +173,7 @@ import Testing
   }
 }
 
-/// An app that waits by sleeping. Tests themselves must never do this.
+/// An app that waits by sleeping. Tests themselves must never wait by sleeping.
 private enum SleepingApp {
   static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
   static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }

@@ -58,7 +58,7 @@ final class RawSocket: @unchecked Sendable {
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes this socket even while another program is being launched. Until the new process calls exec, it holds a copy
-  /// of every descriptor. A socket stays open for as long as there is any copy.
+  /// of every descriptor. A socket stays open for as long as there is a copy of its descriptor.
   func close() {
     if descriptor >= 0 {
       shutdown(descriptor, Int32(SHUT_RDWR))

@@ -125,7 +125,7 @@ import Testing
     defer { close(listener) }
     let loop = try EpollLoop()
     let address = Address.tcp(host: "127.0.0.1", port: port)
-    // The backlog holds a few connections. The system silently drops any others.
+    // The backlog holds a few connections. The system silently drops all other connections.
     var connected: [any Channel] = []
     var problem: TransportError?
     while problem == nil, connected.count < 10 {

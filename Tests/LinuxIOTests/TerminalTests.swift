@@ -25,7 +25,8 @@ import Testing
     close(host)
   }
 
-  /// The host program does not set up the terminal. It only opens it, writes and reads.
+  /// The host program does not set up the terminal. The program only opens the terminal, writes to it and reads from
+  /// it.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)

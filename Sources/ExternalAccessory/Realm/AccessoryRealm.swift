@@ -115,8 +115,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// the event loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Disconnects the realm from the device. Until then, the app view and the realm retain each other. Afterwards, the
-  /// realm's accessories report that they are disconnected, and the misuses can still be read.
+  /// Disconnects the realm from the device. Until this call, the app view and the realm retain each other. Afterwards,
+  /// the realm's accessories report that they are disconnected, and the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
@@ -204,7 +204,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// The number of misuses after which no more are printed. Tests can still read all of them.
+  /// The number of misuses after which no more are printed. Tests can still read all misuses.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {
@@ -282,14 +282,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 }
 
 /// A value that is created and used only on the main thread. With the trait AppleSendability, the compiler cannot
-/// verify this.
+/// verify that this is safe.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// When an expectation fails, test libraries use `Mirror` to print its values. If one of them is an accessory, this
-/// realm would also be printed. The realm's contents belong to its loop, so other threads must not read them.
+/// When an expectation fails, test libraries use `Mirror` to print its values. If one of the values is an accessory,
+/// this realm would also be printed. The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

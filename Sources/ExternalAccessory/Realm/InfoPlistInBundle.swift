@@ -29,7 +29,8 @@ enum NamedInfoPlist {
 }
 
 /// Runs when the program is loaded. If Foundation is linked statically (`-static-stdlib`), it may not be initialized
-/// yet, because load-time functions run in an unspecified order. The file is then read when the manager is first used.
+/// yet, because load-time functions run in an unspecified order. In that case, the Info.plist is read when the manager
+/// is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 

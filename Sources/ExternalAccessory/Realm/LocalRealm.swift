@@ -46,8 +46,8 @@ enum LocalRealm {
       try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
-      // When a program calls exit(), its libraries are torn down while other threads are still running. Before that,
-      // the loop's thread must stop using the libraries.
+      // When a program calls exit(), its libraries are torn down while other threads are still running. Before the
+      // libraries are torn down, the loop's thread must stop using them.
       atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()

@@ -231,7 +231,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // Even if `incoming` is full, the app may read everything that has arrived. The session limits the amount.
+    // Even if `incoming` is full, the app may read everything that has arrived. The session limits how many bytes can
+    // arrive.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
     // If there is a disconnect notification, it is queued in the current turn of the loop, so wait for the next turn.
@@ -331,14 +332,15 @@ struct ByteBuffer {
   var isEmpty: Bool { bytes.isEmpty }
   var room: Int { max(0, capacity - count) }
 
-  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns how many it appended.
+  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns the number of bytes that it
+  /// appended.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
     return taken
   }
 
-  /// Moves as many bytes as `target` can hold. Returns how many it moved.
+  /// Moves as many bytes as `target` can hold. Returns the number of bytes that it moved.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
     bytes.consume { span in
       let taken = min(span.byteCount, target.count)

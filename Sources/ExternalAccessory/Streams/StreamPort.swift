@@ -88,7 +88,7 @@ final class StreamPort: @unchecked Sendable {
     return value
   }
 
-  // MARK: State changes, which ``StreamState`` defines
+  // MARK: State changes that ``StreamState`` defines
 
   func open() -> Bool { change { $0.open() } }
 
@@ -150,7 +150,7 @@ final class StreamPort: @unchecked Sendable {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Cancels a pending schedule. Returns true if there was one.
+  /// Cancels a pending schedule. Returns true if there was such a schedule.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -247,8 +247,8 @@ final class StreamPort: @unchecked Sendable {
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether anything can receive events. The stream itself counts until a misuse has been recorded for it. Requires
-  /// the lock.
+  /// Whether anything can receive events. The stream itself counts as a receiver until a misuse has been recorded for
+  /// it. Requires the lock.
   private var isHeard: Bool {
     switch listener {
     case .app: true

@@ -100,7 +100,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// The accessories in range that match the filter.
   open var unconfiguredAccessories: Set<EAWiFiUnconfiguredAccessory> { lock.withLock { found } }
 
-  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`. If it is nil, all
+  /// Starts the search. The predicate is evaluated for each `EAWiFiUnconfiguredAccessory`. If the predicate is nil, all
   /// accessories match.
   open func startSearchingForUnconfiguredAccessories(matching predicate: NSPredicate?) {
     lock.withLock {

@@ -66,7 +66,7 @@ package final class WiFiAir: @unchecked Sendable {
     }
     guard currentState != .configuring else {
       // The search configures only one accessory at a time. A second request for the same accessory gets the result of
-      // the first. A request for a different accessory fails.
+      // the first request. A request for a different accessory fails.
       if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }

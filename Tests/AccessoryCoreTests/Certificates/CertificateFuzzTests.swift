@@ -96,7 +96,8 @@ import Testing
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // The smallest allocation is 32 bytes, so a leak costs at least 32 bytes per round. The limit is half of that.
+      // The smallest allocation is 32 bytes, so a leak costs at least 32 bytes per round. The limit is 16 bytes per
+      // round.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  /// Runs every code path that obtains an object from libcrypto. Does this `rounds` times, exactly the same way each
+  /// Runs every code path that obtains an object from libcrypto. Runs them `rounds` times, exactly the same way each
   /// time.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)

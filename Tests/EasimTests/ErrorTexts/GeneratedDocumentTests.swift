@@ -9,7 +9,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// The tables in the documents are generated from the code. To rewrite them, set `EASIM_REWRITE=1`.
+/// The tables in the documents are generated from the code. To rewrite the tables, set `EASIM_REWRITE=1`.
 @Suite(.serialized) struct GeneratedDocumentTests {
   private func check(_ document: String, _ part: String, _ text: String) throws {
     let difference = try CommittedText.difference("docs/\(document).md", part: part, from: text)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the soak for a few seconds to check that the program works. Bugs are found by runs of several hours.
+/// Runs the soak for a few seconds to check that the program works. To find bugs, run the soak for several hours.
 @Suite(.waits) struct RunTests {
   private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 

@@ -27,7 +27,7 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// The time after which a wait counts as hung. It is generous, because sanitizers and busy machines are slow.
+  /// The time after which a wait counts as hung. The limit is generous, because sanitizers and busy machines are slow.
   static let hangLimit = 60_000
 
   private let command: String
@@ -46,7 +46,7 @@ final class Program {
   /// - Parameters:
   ///   - environment: environment variables in addition to the few that every program gets.
   ///   - stdin: the file that the program reads. By default, it is empty.
-  ///   - stdout: the descriptor to which the program's output goes. The caller owns this descriptor, and likewise
+  ///   - stdout: the descriptor to which the program's output goes. The caller owns the descriptors in `stdout` and
   ///   `stderr`.
   init(
     path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
@@ -130,7 +130,7 @@ final class Program {
   }
 }
 
-/// The error for a program that did not do what the test was waiting for. It contains the program's output.
+/// The error for a program that did not do what the test was waiting for. The error contains the program's output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }

@@ -127,7 +127,7 @@ final class SoakRound: @unchecked Sendable {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
         // Waits for up to three more sessions to complete and for a session with the accessory to open. Then pulls the
-        // cable.
+        // accessory's cable.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?

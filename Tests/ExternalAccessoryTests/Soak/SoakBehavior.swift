@@ -3,8 +3,8 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session. The first four are the session's number. The others depend on that number and on their
-/// position.
+/// The bytes of a session. The first four bytes are the session's number. Every other byte depends on that number and
+/// on the byte's position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
@@ -40,8 +40,8 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's behavior. The accessory checks every byte, records it in the ledger and sends it back. It stops
-/// reading while too many bytes are waiting to be sent.
+/// The accessory's behavior. The accessory checks every byte, records it in the ledger and sends it back. While too
+/// many bytes are waiting to be sent, the accessory stops reading.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 

@@ -74,7 +74,8 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // The thread either closes both streams, in either order, or releases everything. Both have the same effect.
+    // The thread either closes both streams, in either order, or releases everything. Both ways of ending the session
+    // have the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:

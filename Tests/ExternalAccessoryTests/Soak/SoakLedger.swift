@@ -12,7 +12,7 @@ final class SoakLedger: @unchecked Sendable {
     var written = 0
     var read = 0
     var echoed = 0
-    /// Whether the cable was pulled or another session replaced this one. If so, bytes in transit may be lost.
+    /// Whether the cable was pulled or another session replaced this one, so that bytes in transit may be lost.
     var isDisturbed = false
     var isClosed = false
     var isOver = false

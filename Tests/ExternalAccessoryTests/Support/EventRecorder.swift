@@ -52,7 +52,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private var bytes: [UInt8] = []
   private let input: Stream?
   private let onEvent: (Stream, Stream.Event) -> Void
-  /// The maximum number of bytes to read for each event. If it is 0, nothing is read.
+  /// The maximum number of bytes to read for each event. If the maximum is 0, nothing is read.
   let readSize: Int
 
   init(

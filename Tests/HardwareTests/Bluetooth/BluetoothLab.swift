@@ -14,7 +14,7 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// The time after which a wait makes a test fail. It is generous, because the machine may be heavily loaded.
+/// The time after which a wait makes a test fail. The limit is generous, because the machine may be heavily loaded.
 let hangLimit = Duration.seconds(60)
 
 /// A private D-Bus with a mock of BlueZ. The mock has two adapters and the devices that a test adds, and uses socket
@@ -82,7 +82,7 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
-  /// Lets another BlueZ take over the name. The bus reports this in a single signal.
+  /// Lets another BlueZ take over the name. The bus reports the takeover in a single signal.
   func replaceService() throws {
     let old = blueZ
     blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)

@@ -2,8 +2,8 @@ import IAP2
 import Testing
 
 @Suite struct MessageCatalogTests {
-  /// Each row has a message number, the sender and the number of parameters. They come from public sources, with ranges
-  /// of numbers expanded.
+  /// Each row has a message number, the sender and the number of parameters. The rows come from public sources, with
+  /// ranges of numbers expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
     (0x00B0, .device, 0), (0x00B1, .accessory, 2), (0x00B2, .device, 2), (0x00B3, .accessory, 1), (0x00B4, .device, 0),
     (0x1D00, .device, 0), (0x1D01, .accessory, 35), (0x1D02, .device, 0), (0x1D03, .device, 31),

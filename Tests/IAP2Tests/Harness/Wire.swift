@@ -14,7 +14,7 @@ struct Wire: ~Copyable {
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// The accessory uses these values to authenticate. They are as long as those of a real coprocessor.
+  /// The accessory uses these values to authenticate. The values are as long as those of a real coprocessor.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 

@@ -98,8 +98,8 @@ import Testing
     #expect(error?.description == text(one))
   }
 
-  /// In an answer, the window is the device's own, and the other values are those that the accessory offered. They need
-  /// not be consistent with each other.
+  /// In an answer, the window is the device's own, and the other values are those that the accessory offered. The
+  /// values in an answer need not be consistent with each other.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
     #expect(end.peer.core.isLinkUp == true)
@@ -153,7 +153,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// One device did not answer link versions 3 and 2. It answered only version 1, which every peer understands.
+  /// One device did not answer link versions 3 and 2. The device answered only version 1, which every peer understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

@@ -101,8 +101,8 @@ struct ScannerReference {
     return (piece == [0xFF, 0x55, 2, 0, 0xEE, 0x10] ? .detection : .legacy(piece), length)
   }
 
-  /// Returns the length of the piece that seems to start with these bytes. Returns nil if none does or if there are too
-  /// few bytes to tell.
+  /// Returns the length of the piece that seems to start with these bytes. Returns nil if no piece starts with them or
+  /// if there are too few bytes to tell.
   private static func announced(_ bytes: [UInt8], _ maximumLength: Int) -> Int? {
     guard bytes.count >= 3, bytes[0] == 0xFF else { return nil }
     if bytes[1] == 0x55 { return (1...32).contains(bytes[2]) ? Int(bytes[2]) + 4 : nil }

@@ -5,8 +5,8 @@ import Testing
 /// ends only the unread session.
 @Suite struct BackPressureTests {
   /// Returns an accessory that acknowledges each packet and has sessions 1 and 2 open. The device's next packet is
-  /// number 43 (hex). The device retransmits a packet up to 4 times, once per second. It gives up after 4 s, of which 3
-  /// s are three quarters.
+  /// number 43 (hex). The device retransmits a packet up to 4 times, once per second. The device gives up after 4 s,
+  /// and 3 s is three quarters of that time.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound

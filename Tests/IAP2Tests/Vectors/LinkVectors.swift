@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Captured and computed packets. Each has its meaning and, if easim could send it, its payload.
+/// Captured and computed packets. Each packet has its meaning and, if easim could send the packet, its payload.
 struct LinkVector: Sendable, CustomTestStringConvertible {
   let number: String
   let bytes: [UInt8]

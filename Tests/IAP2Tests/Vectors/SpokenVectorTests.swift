@@ -20,8 +20,8 @@ import Testing
       $0.order = .identificationFirst
     }
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
-    // The SYN equals V06 except for the window and the length. For these, a device announces its own values, 7F and
-    // FFFF.
+    // The SYN equals V06 except for the window and the length. For the window and the length, a device announces its
+    // own values, 7F and FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
     #expect(end.receives("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])

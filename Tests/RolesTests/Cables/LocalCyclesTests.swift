@@ -55,8 +55,9 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// The descriptors that this process has open, such as "7 → socket:[4711]". Includes only the kinds that a local
-  /// directory opens. All other kinds belong to the runtime, which may, for example, open a timer at any time.
+  /// The descriptors that this process has open, such as "7 → socket:[4711]". Includes only the kinds of descriptors
+  /// that a local directory opens. All other kinds belong to the runtime, which may, for example, open a timer at any
+  /// time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }

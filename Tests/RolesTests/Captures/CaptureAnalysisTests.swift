@@ -98,7 +98,7 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// The SYN requests zero retransmissions. A link changes this to one, so the SYN's session table still counts.
+  /// The SYN requests zero retransmissions. A link changes this value to one, so the SYN's session table still counts.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0

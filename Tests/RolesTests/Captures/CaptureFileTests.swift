@@ -95,7 +95,8 @@ import Testing
         // Each transfer is split into halves, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // Each transfer has one record for its submission and one for its completion. Only one of them contains data.
+        // Each transfer has one record for its submission and one for its completion. Only one of the two records
+        // contains data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }

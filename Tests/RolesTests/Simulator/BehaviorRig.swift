@@ -32,7 +32,8 @@ final class BehaviorRig: AppHandler {
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
     var settings = AppSettings()
-    // A real app could not open this many sessions at once. The tests check how an accessory handles them.
+    // A real app could not open this many sessions at once. The tests check how an accessory handles many sessions at
+    // once.
     settings.rules.secondSession = .sideBySide
     app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()

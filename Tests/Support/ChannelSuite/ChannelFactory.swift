@@ -20,8 +20,8 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// Even if one side closes before it has read all bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
-    /// The left end can distinguish between a closed right end and a cut cable. On USB it cannot, because an accessory
-    /// that closes is unplugged.
+    /// The left end can distinguish between a closed right end and a cut cable. On USB, the left end cannot distinguish
+    /// them, because an accessory that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
     /// All traits, which in-memory channels and sockets guarantee.

@@ -50,8 +50,8 @@ extension DeathSuite.Case {
     }
   }
 
-  /// The number of unread bytes, and the number of sends in which they arrive. On USB, so many sends use up all the
-  /// transfers that may be in flight.
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, this number of sends uses up all
+  /// the transfers that may be in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
   /// More bytes than any channel can buffer.

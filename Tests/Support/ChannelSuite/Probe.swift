@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 
 /// One end of a channel, operated by the suite. The probe sends a known pattern and compares received bytes with that
-/// pattern. In every check, it also enforces the rules that apply to all channels.
+/// pattern. In every check, the probe also enforces the rules that apply to all channels.
 final class Probe: ChannelHandler {
   /// The period of the pattern, which is a prime number so that lost or duplicated blocks of any round size are
   /// noticed.

@@ -38,7 +38,7 @@ public final class DescriptorEnd: RemoteEnd {
     precondition(write(descriptor, bytes, bytes.count) == bytes.count, "no room for few bytes: \(errno)")
   }
 
-  /// Sends as many bytes as there is room for. Returns how many it sent.
+  /// Sends as many bytes as there is room for. Returns the number of bytes that it sent.
   public func sendSome(_ bytes: [UInt8]) -> Int {
     max(0, Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)))
   }

@@ -51,7 +51,7 @@ final class USBRig {
   }
 
   /// Creates a factory for `DeathSuite`. The channel under test is the host's. To the host, closing the accessory looks
-  /// the same as unplugging it. In both cases, unread bytes are lost.
+  /// the same as unplugging it. Closing and unplugging both lose unread bytes.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -120,7 +120,7 @@ final class USBRig {
     }
   }
 
-  /// The accessory, or nil until it is configured. Before that, no interface can be claimed.
+  /// The configured accessory, or nil. Until the accessory is configured, no interface can be claimed.
   private var usable: USBAccessory? {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }

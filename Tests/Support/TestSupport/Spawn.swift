@@ -12,7 +12,7 @@ public struct Spawn {
   public let pid: pid_t
 
   /// Starts the program at `path`. The program writes to the descriptors `out` and `err`, and reads its stdin from the
-  /// file `input`. By default, this is empty.
+  /// file `input`. By default, its stdin is empty.
   public init(
     _ path: String, _ words: [String], environment: [String: String], input: String = "/dev/null", out: Int32,
     err: Int32

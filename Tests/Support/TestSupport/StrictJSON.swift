@@ -19,7 +19,7 @@ public enum StrictJSON: Equatable, Sendable {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
-  /// The object's keys. If the value is not an object, this is empty.
+  /// The object's keys, or an empty set if the value is not an object.
   public var keys: Set<String> {
     if case .object(let members) = self { Set(members.keys) } else { [] }
   }

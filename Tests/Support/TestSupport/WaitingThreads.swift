@@ -71,7 +71,8 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Returns the next job, or nil after the test has ended. If more jobs are added after that, they get a new thread.
+  /// Returns the next job, or nil after the test has ended. Jobs that are added after the end of the test get a new
+  /// thread.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }

@@ -273,7 +273,7 @@ import Testing
       let site = runner.addSite("number \(number)")
       _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
       let accessory = world.add(try ProfileLibrary().profile("echo"))
-      // The second accessory is plugged in later. The run waits for it.
+      // The run waits for the second accessory, which is plugged in later.
       if number == 0 { try accessory.plugIn() } else { loop.schedule(after: .seconds(2)) { try? accessory.plugIn() } }
     }
     runner.start()

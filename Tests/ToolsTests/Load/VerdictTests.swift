@@ -5,7 +5,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct VerdictTests {
-  /// Returns the report of a finished run that had 100 bursts in ten seconds. Each burst took 10 ms.
+  /// Returns the report of a finished run that had 100 bursts in ten seconds. Each burst in the report took 10 ms.
   static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {
     var report = BurstReport(BurstPlan())
     report.measured = .seconds(10)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct WrongAnswerTests {
   static let size = 320
 
-  /// Returns an accessory that echoes all bursts except the third in each session. It answers that burst with `wrong`.
+  /// Returns an accessory that echoes all bursts except the third in each session. The accessory answers the third
+  /// burst with `wrong`.
   static func accessory(
     _ wrong: WrongAnswer, other: [UInt8] = UniqueStream(seed: 99, session: 0).bytes(0..<size)
   )

@@ -127,7 +127,7 @@ struct AppTranscript {
     }
   }
 
-  /// Returns an accessory. If the ID is below 100, the serial number is S1. Otherwise, it is S2.
+  /// Returns an accessory. The serial number is S1 if the ID is below 100, and S2 otherwise.
   private mutating func accessory(_ id: Int, _ protocols: [String]) -> PublishedAccessory {
     var identification = Identification()
     identification.name = "Glasses"

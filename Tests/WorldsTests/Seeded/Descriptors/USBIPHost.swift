@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// A channel that is the host's side of a USB/IP connection. Over a socket, it does what a kernel and its driver do for
-/// one accessory.
+/// A channel that is the host's side of a USB/IP connection. Over a socket, this channel does what a kernel and its
+/// driver do for one accessory.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
   private static let bulkOut: UInt32 = 2
