@@ -169,7 +169,7 @@ def test_eight_workers_have_a_server_each(pytester: pytest.Pytester) -> None:
         def test_flicker(easim_world, number):
             app = easim_world.app()
             with app.open("com.lawaken.iap2", timeout=120) as session:
-                # Eight programs and eight workers may have to share a single busy processor.
+                # Eight programs and eight workers may have to share one busy processor.
                 session.timeout = 120
                 session.send(b"hello")
                 assert session.recv(5) == b"hello"
