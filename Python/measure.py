@@ -77,7 +77,7 @@ def echo_of_sockets(count: int) -> float:
 
 
 def whole_test(server: easim.Server, kind: str = "real") -> float:
-    """Run a whole test (a world, an accessory, an app, a request, its answer, and cleanup); return the seconds."""
+    """Run a whole test (a world, an accessory, an app, a request, its answer, and cleanup). Return the seconds."""
     began = time.perf_counter()
     with server.world(time=kind) as world:
         lamp, app = world.add("echo"), world.app()

@@ -47,23 +47,23 @@ class Accessory:
         return answer
 
     async def plug(self) -> None:
-        """Plug it in."""
+        """Plug the accessory in."""
         await self._call("plug")
 
     async def unplug(self) -> None:
-        """Unplug the accessory; bytes in flight are still delivered."""
+        """Unplug the accessory. Bytes in transit are still delivered."""
         await self._call("unplug")
 
     async def pull(self, *, unnoticed: bool = False) -> None:
-        """Pull the cable; bytes in flight are lost."""
+        """Pull the accessory's cable. Bytes in transit are lost."""
         await self._call("pull", unnoticed=unnoticed)
 
     async def flicker(self) -> None:
-        """Unplug the accessory, and plug it in again with a flicker."""
+        """Unplug the accessory and plug it in again, with a flicker."""
         await self._call("flicker")
 
     async def reset_link(self) -> None:
-        """Make the device reset the link: the accessory connects again without being unplugged."""
+        """Make the device reset the link, so that the accessory connects again without being unplugged."""
         await self._call("resetLink")
 
     async def close_sessions(self) -> None:
@@ -71,11 +71,11 @@ class Accessory:
         await self._call("closeSessions")
 
     async def forget_sessions(self) -> None:
-        """Make the accessory forget its sessions: they stay open in the app but receive no answers."""
+        """Make the accessory forget its sessions, which stay open in the app but receive no more answers."""
         await self._call("forgetSessions")
 
     async def remove(self) -> None:
-        """Unplug and remove it."""
+        """Unplug and remove the accessory."""
         await self._call("remove")
 
     async def state(self) -> AccessoryState:
@@ -86,11 +86,11 @@ class Accessory:
         raise EasimError(f"the accessory '{self.id}' is gone", kind="gone")
 
     async def add_quirk(self, quirk: str) -> bool:
-        """Give the accessory a quirk. Returns whether the change applies now, or the next time it is plugged in."""
+        """Give the accessory a quirk. Return whether this takes effect now or the next time it is plugged in."""
         return bool((await self._call("quirk", add=[quirk]))["now"])
 
     async def remove_quirk(self, name: str) -> bool:
-        """Remove a quirk. Returns whether the change applies now, or the next time the accessory is plugged in."""
+        """Remove a quirk. Return whether this takes effect now or the next time the accessory is plugged in."""
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
@@ -105,17 +105,17 @@ class Accessory:
     fault = add_fault
 
     async def faults(self) -> list[FaultState]:
-        """List the faults on the accessory's cable and their effects so far."""
+        """List the faults on the accessory's cable, and their effects so far."""
         listed = await self.world.server.call("fault.list", accessory=self.id)
         return [state_of(FaultState, state) for state in listed["faults"]]
 
     async def received(
         self, wanted: Union[bytes, str], *, times: Optional[int] = None, protocol: Optional[str] = None
     ) -> Received:
-        """Search for bytes in everything that its sessions have received, regardless of its behavior.
+        """Search for bytes in everything that the accessory has received, regardless of its behavior.
 
-        The result is true if the bytes arrived, or arrived exactly ``times`` times. Otherwise, it shows the most
-        similar bytes that arrived.
+        The result is true if the bytes arrived or, if ``times`` is given, arrived exactly that many times. Otherwise,
+        the result shows the most similar bytes that arrived.
         """
         looked = base64.b64encode(as_bytes(wanted)).decode()
         asked = {"accessory": self.id, "data": looked, "times": times, "protocol": protocol}
@@ -125,7 +125,7 @@ class Accessory:
     async def capture(
         self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
     ) -> Capture:
-        """Record the accessory's cables from now on: ``pcapng``, or ``transcript`` (one line per packet)."""
+        """Record the accessory's cables from now on, as ``pcapng`` or ``transcript`` (one line per packet)."""
         made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 
@@ -153,7 +153,7 @@ class Accessory:
             raise
 
     async def release(self) -> None:
-        """Undo ``take``; taken sessions are closed."""
+        """Undo ``take``. Sessions that were taken are closed."""
         await self._call("release")
         self.world.forget("accessory", self.id)
         self._behaviors.clear()
@@ -211,7 +211,7 @@ class Fault:
         return f"<Fault {self.id}>"
 
     async def change(self, to: str) -> None:
-        """Replace the fault with another."""
+        """Replace this fault with another one."""
         await self.world.server.call("fault.change", fault=self.id, to=to)
 
     async def remove(self) -> None:
@@ -220,7 +220,7 @@ class Fault:
 
 
 class Capture:
-    """A recording of cables, up to its limit (default 16 MiB)."""
+    """A recording of cables, up to a size limit (16 MiB by default)."""
 
     def __init__(self, world: World, name: str) -> None:
         """Use :meth:`World.capture` or :meth:`Accessory.capture`."""
@@ -278,7 +278,7 @@ class Host:
         raise EasimError(f"the host '{self.id}' is gone", kind="gone")
 
     async def remove(self) -> None:
-        """Stop connecting, and unplug the accessories connected there."""
+        """Stop connecting, and unplug the accessories at this address."""
         await self.world.server.call("host.remove", host=self.id)
 
 

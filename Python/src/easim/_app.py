@@ -57,12 +57,12 @@ class App:
 
     @property
     def sessions(self) -> list[Session]:
-        """Its open sessions."""
+        """The app's open sessions."""
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
     async def accessories(self) -> list[ConnectedAccessory]:
-        """List the accessories that the app sees, its ``connectedAccessories``."""
+        """List the accessories that the app sees (``connectedAccessories``)."""
         return [state_of(ConnectedAccessory, seen) for seen in (await self._call("accessories"))["accessories"]]
 
     async def wait_for(self, event: AppEvent, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class App:
         await self._call("background")
 
     async def suspend(self) -> None:
-        """Suspend it."""
+        """Suspend the app."""
         await self._call("suspend")
 
     async def foreground(self) -> None:

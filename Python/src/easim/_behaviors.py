@@ -47,18 +47,18 @@ class Clock:
     # Running behaviors
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Count a task as running: from now on, the task keeps time from passing."""
+        """Count a task as running, so that it keeps time from passing."""
         self._busy.add(task)
         self._idle.clear()
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """Count a task as idle: the task no longer keeps time from passing."""
+        """Count a task as idle, so that it no longer keeps time from passing."""
         self._busy.discard(task)
         if not self._busy:
             self._idle.set()
 
     async def pause(self, session: Session, news: asyncio.Event) -> None:
-        """Wait until something happens to a session."""
+        """Wait, idle, until something happens to a session."""
         if news.is_set():
             return
         task = self._current(session)
@@ -69,7 +69,7 @@ class Clock:
             session.waiting_tasks.remove(task)
 
     async def sleep(self, session: Session, seconds: float) -> None:
-        """Wait for a time."""
+        """Wait, idle, for a time."""
         task = self._current(session)
         alarm = asyncio.Event()
         heapq.heappush(self._sleepers, (self.now + seconds, next(self._order), task, alarm))

@@ -45,7 +45,7 @@ class Driven(Generic[_N]):
 
     @property
     def id(self) -> str:
-        """The object's id in the control protocol."""
+        """The object's ID in the control protocol."""
         return self.aio.id
 
 

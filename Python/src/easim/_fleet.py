@@ -43,7 +43,7 @@ class Progress:
     """The time since the start."""
 
     def __str__(self) -> str:
-        """Format it as one line."""
+        """Format the progress as one line."""
         left = self.seconds / self.done * (self.total - self.done) if self.done else 0.0
         text = f"{self.done} of {self.total} jobs, {self.running} running, {self.seconds:.0f} s"
         if 0 < self.done < self.total:

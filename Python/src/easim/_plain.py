@@ -56,8 +56,9 @@ class Server(Context):
 
         ``allow_exec`` lets it run programs from profiles that other users can modify, and ``allow_remote`` lets it
         connect to other machines. ``remote`` is a running server: ``host:port#token`` (``easim serve --remote``) or
-        ``unix:PATH`` (``--control PATH``); no program is started then. If the server owes an answer but is silent for
-        ``patience`` seconds, it is asked whether it still responds; after twice that time, it is given up.
+        ``unix:PATH`` (``--control PATH``). With ``remote``, no program is started. If the server owes an answer but has
+        been silent for ``patience`` seconds, it is asked whether it still responds. After twice that time, it counts as
+        dead.
         """
         self.aio = aio.Server(
             program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote, patience=patience
@@ -199,7 +200,7 @@ class World(Driven[aio.World]):
     def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Create the accessory recorded in a capture, for example by ``--capture``; its sessions answer as recorded."""
+        """Create the accessory of a capture, such as one made with ``--capture``. Its sessions answer as recorded."""
         return Accessory(self, self._run(self.aio.add_recording(path, quirks=quirks, on=on)))
 
     def app(
@@ -222,7 +223,7 @@ class World(Driven[aio.World]):
         return App(self, self._run(made))
 
     def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` (one line per packet)."""
+        """Record every cable of this world, even later ones, as ``pcapng`` or ``transcript`` (one line per packet)."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:
@@ -238,7 +239,7 @@ class World(Driven[aio.World]):
     def run_until(
         self, event: Event, *, timeout: Optional[float] = aio.DEFAULT_TIMEOUT, **which: Any
     ) -> dict[str, Any]:
-        """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
+        """Wait for an event (docs/commands.md) and return it. ``which`` are parameters of ``time.runUntil``."""
         return self._run(self.aio.run_until(event, timeout=timeout, **which))
 
     now = driven(aio.World.now)
@@ -287,7 +288,7 @@ class Accessory(InWorld[aio.Accessory]):
     set_behavior = driven(aio.Accessory.set_behavior)
 
     def fault(self, fault: str) -> list[Fault]:
-        """Add a fault to the accessory's cable: a short name for ``add_fault``."""
+        """Add a fault to the accessory's cable. A short name for ``add_fault``."""
         return self.add_fault(fault)
 
     def add_fault(self, fault: str) -> list[Fault]:
@@ -295,7 +296,7 @@ class Accessory(InWorld[aio.Accessory]):
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
     def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record the accessory's cables from now on: ``pcapng``, or ``transcript`` (one line per packet)."""
+        """Record the accessory's cables from now on, as ``pcapng`` or ``transcript`` (one line per packet)."""
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
@@ -312,7 +313,7 @@ class Fault(InWorld[aio.Fault]):
 
 
 class Capture(InWorld[aio.Capture]):
-    """A recording of cables, up to its limit (default 16 MiB).
+    """A recording of cables, up to a size limit (16 MiB by default).
 
     >>> with Server() as server, server.world(time="virtual") as world:
     ...     lamp = world.add("echo")
@@ -351,7 +352,7 @@ class App(InWorld[aio.App]):
 
     @property
     def sessions(self) -> list[Session]:
-        """Its open sessions."""
+        """The app's open sessions."""
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
@@ -398,24 +399,24 @@ class Session(InWorld[aio.Session], Context):
 
     @property
     def protocol(self) -> str:
-        """Its protocol."""
+        """The session's protocol."""
         return self.aio.protocol
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open."""
+        """Whether the session is open."""
         self._owner().catch_up()
         return self.aio.is_open
 
     @property
     def reason(self) -> Optional[str]:
-        """The reason that it ended."""
+        """The reason why the session ended."""
         self._owner().catch_up()
         return self.aio.reason
 
     @property
     def timeout(self) -> Optional[float]:
-        """The seconds that ``send`` and ``recv`` wait; 0 means not at all, None means forever."""
+        """How many seconds ``send`` and ``recv`` wait. 0 means not at all, and None means forever."""
         return self.aio.timeout
 
     @timeout.setter
@@ -452,9 +453,9 @@ class Session(InWorld[aio.Session], Context):
         return None
 
     def recv(self, count: Optional[int] = None) -> bytes:
-        """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
+        """Wait for exactly ``count`` bytes or, without a count, for the first bytes that arrive.
 
-        If the session ends first, fewer bytes than ``count`` are an error; without a count, the result is empty.
+        If the session ends first, having fewer than ``count`` bytes is an error. Without a count, the result is empty.
         """
         if self.world.is_virtual:
             return self._run(self.aio.recv(count))
@@ -535,7 +536,7 @@ class Session(InWorld[aio.Session], Context):
         return self._connection().fileno()
 
     def makefile(self, mode: str = "rwb", buffering: int = -1) -> Any:
-        """Make a file object, as for a socket. Do not combine the file object with ``recv``."""
+        """Make a file object, as sockets do. Do not combine it with ``recv``."""
         if self._rest:
             raise EasimError("bytes were already read from the session", kind="state", advice="call makefile first")
         files: Any = self._connection().makefile
@@ -553,7 +554,7 @@ class Session(InWorld[aio.Session], Context):
         return connection
 
     def close(self, reason: Optional[str] = None) -> None:
-        """Close the session from this end. Bytes already sent still arrive."""
+        """Close the session from this end. Bytes that were already sent still arrive."""
         self._run(self.aio.close(reason, sent=self._sent))
         if self._socket is not None:
             self._socket.close()

@@ -8,7 +8,7 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Received:
-    """The result of a search for bytes; it is true if they arrived as often as expected.
+    """The result of a search for bytes, which is true if they arrived as many times as expected.
 
     >>> bool(Received(is_met=False, count=0, text="never received 'VERSION?'; no session was opened"))
     False
@@ -21,7 +21,7 @@ class Received:
     """The result in words. If the bytes never arrived, it shows the closest match and the first byte that differs."""
 
     def __bool__(self) -> bool:
-        """Return whether the bytes arrived as often as expected."""
+        """Return whether the bytes arrived as many times as expected."""
         return self.is_met
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 def payload(data: Any) -> memoryview:
-    """Return the data to send as bytes; anything that is not bytes is a TypeError."""
+    """Return the data to send as bytes. Raise a TypeError for anything that is not bytes."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         hint = ": encode the text" if isinstance(data, str) else ""
         raise TypeError(f"a session sends bytes, not {type(data).__name__}{hint}")
@@ -38,7 +38,7 @@ def payload(data: Any) -> memoryview:
 
 
 async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
-    """Wait at most this long; with 0, take only what is already available."""
+    """Wait at most this long. With 0, take only what is already available."""
     if limit != 0:
         return await asyncio.wait_for(work, limit)
     task = asyncio.ensure_future(work)
@@ -95,7 +95,7 @@ class Session:
 
     @property
     def timeout(self) -> Optional[float]:
-        """The seconds on the world's clock that ``send`` and ``recv`` wait; 0: not at all, None: forever."""
+        """How many seconds on the world's clock ``send`` and ``recv`` wait. 0 means not at all, and None forever."""
         return self._timeout
 
     @timeout.setter
@@ -257,9 +257,9 @@ class Session:
         return await self.world.timed(self._call("write", data=text, wait=seconds(min(wait, LONGEST_READ))))
 
     async def recv(self, count: Optional[int] = None) -> bytes:
-        """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
+        """Wait for exactly ``count`` bytes or, without a count, for the first bytes that arrive.
 
-        If the session ends first, fewer bytes than ``count`` are an error; without a count, the result is empty.
+        If the session ends first, having fewer than ``count`` bytes is an error. Without a count, the result is empty.
         """
         if count is None:
             data = bytes(self._rest) or await self._more()
@@ -290,7 +290,7 @@ class Session:
         return await self.recv(place + len(end))
 
     async def _more(self) -> bytes:
-        """Return the next bytes that arrive; empty at the end."""
+        """Return the next bytes that arrive, or no bytes at the end."""
         if not self.world.is_virtual:
             return await self._more_of_stream()
         if self._is_behavior:

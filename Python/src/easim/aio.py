@@ -77,8 +77,9 @@ class Server:
 
         ``allow_exec`` lets it run programs from profiles that other users can modify, and ``allow_remote`` lets it
         connect to other machines. ``remote`` is a running server: ``host:port#token`` (``easim serve --remote``) or
-        ``unix:PATH`` (``--control PATH``); no program is started then. If the server owes an answer but is silent for
-        ``patience`` seconds, it is asked whether it still responds; after twice that time, it is given up.
+        ``unix:PATH`` (``--control PATH``). With ``remote``, no program is started. If the server owes an answer but has
+        been silent for ``patience`` seconds, it is asked whether it still responds. After twice that time, it counts as
+        dead.
         """
         self._patience = patience
         self._remote = remote
@@ -210,7 +211,7 @@ class World:
         self._marked = accessory
 
     def listen(self, kind: str, name: str, listener: Listener) -> None:
-        """Pass notices about an object of this world to ``listener``, as long as both exist."""
+        """Pass notices about an object of this world to ``listener`` for as long as both exist."""
         self._heard.add((kind, name))
         self.server.link.listen(kind, name, listener)
 
@@ -253,7 +254,7 @@ class World:
     async def add_recording(
         self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
     ) -> Accessory:
-        """Create the accessory recorded in a capture, for example by ``--capture``; its sessions answer as recorded."""
+        """Create the accessory of a capture, such as one made with ``--capture``. Its sessions answer as recorded."""
         made = await self.call("accessory.add", recording=str(pathlib.Path(path).resolve()), quirks=list(quirks), on=on)
         return Accessory(self, made["accessories"][0])
 
@@ -306,7 +307,7 @@ class World:
     async def capture(
         self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
     ) -> Capture:
-        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` (one line per packet)."""
+        """Record every cable of this world, even later ones, as ``pcapng`` or ``transcript`` (one line per packet)."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
@@ -334,14 +335,14 @@ class World:
     async def run_until(
         self, event: Event, *, timeout: Optional[float] = DEFAULT_TIMEOUT, **which: Any
     ) -> dict[str, Any]:
-        """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
+        """Wait for an event (docs/commands.md) and return it. ``which`` are parameters of ``time.runUntil``."""
         notice = await self.find_notice(event, timeout, **which)
         if notice is None:
             raise Timeout(f"no event '{event}' within {self.shown(timeout)}", kind="timeout")
         return notice
 
     async def find_notice(self, event: str, timeout: Optional[float], **which: Any) -> Optional[dict[str, Any]]:
-        """Wait for a notice; return None if it does not arrive."""
+        """Wait for a notice. Return None if it does not arrive."""
 
         async def wait(left: float) -> dict[str, Any]:
             reply = await self.call("time.runUntil", event=event, limit=seconds(left), **which)
@@ -364,7 +365,7 @@ class World:
         call: Callable[[float], Awaitable[dict[str, Any]]],
         longest: float = _LONGEST_WAIT,
     ) -> dict[str, Any]:
-        """Wait on the world's clock, in calls of at most ``longest``, between which due behaviors can act."""
+        """Wait on the world's clock, in calls of at most ``longest``. Between calls, behaviors that are due can act."""
         limited(time)
         if not self.is_virtual:
             loop = asyncio.get_running_loop()

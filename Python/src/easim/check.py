@@ -1,7 +1,7 @@
 """Your own cases for ``easim check --cases FILE.py``.
 
 A case is a function that talks to the accessory through a session, which easim opens. The case fails if the function
-raises an exception; the report then shows the exception's text, and the session's packets as proof.
+raises an exception. The report then shows the text of the exception, and the session's packets as evidence.
 
 .. code-block:: python
 
@@ -33,11 +33,11 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Skip(Exception):
-    """Raised by :func:`skip` if a case cannot be judged."""
+    """Raised by :func:`skip` to say that a case cannot be judged."""
 
 
 def skip(reason: str) -> None:
-    """Skip the current case; the report shows the reason."""
+    """Skip the current case. The report shows the reason."""
     raise Skip(reason)
 
 
@@ -113,7 +113,7 @@ class Session:
             raise SessionEnded(f"the session ended: {self.reason}", kind="gone")
 
     def recv(self, count: Optional[int] = None) -> bytes:
-        """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive."""
+        """Wait for exactly ``count`` bytes or, without a count, for the first bytes that arrive."""
         self._collect(lambda: len(self._rest) >= (1 if count is None else count), count)
         size = len(self._rest) if count is None else count
         data = bytes(self._rest[:size])

@@ -35,4 +35,4 @@ class Timeout(EasimError, builtins.TimeoutError):
 
 
 class SessionEnded(EasimError, ConnectionError):
-    """The session has ended; the message contains the reason."""
+    """The session has ended. The message gives the reason."""

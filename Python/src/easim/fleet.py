@@ -59,10 +59,10 @@ _CHUNK = 2_000
 
 
 class FleetError(EasimError):
-    """Some jobs have no result: ``missing`` lists them with the reasons, and ``report`` has the other results."""
+    """Some jobs got no result. ``missing`` names these jobs and the reasons. ``report`` has all other results."""
 
     def __init__(self, message: str, *, report: Any = None, missing: Sequence[tuple[Any, str]] = ()) -> None:
-        """Make an error that lists what is missing."""
+        """Create an error that lists what is missing."""
         super().__init__(message, kind="lost", advice="run these again, and merge the reports with '+'")
         self.report = report
         self.missing = tuple(missing)
@@ -162,7 +162,7 @@ class SoakReport:
         }
 
     def __str__(self) -> str:
-        """Format it as lines: the result, then each failure with the command that reproduces it."""
+        """Format the report as lines: the result, then each failure with the command that reproduces it."""
         shown = ", ".join(f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}" for seeds in self.ranges)
         text = f"{self.worlds} worlds, seeds {shown}: "
         rest = "all passed" if self.worlds else "nothing was checked"
@@ -309,7 +309,7 @@ class ScenariosReport:
         return bool(self.results) and not self.failures
 
     def __str__(self) -> str:
-        """Format it as the counts, and a line for each failure."""
+        """Format the report as the counts, followed by a line for each failure."""
         lines = [f"{len(self.results)} scenarios, {len(self.failures)} failed"]
         for each in self.failures:
             seed = "" if each.seed is None else f", seed {each.seed}"

@@ -39,7 +39,7 @@ class BurstReport:
 
     @property
     def passed(self) -> bool:
-        """Whether there were bursts and all were answered as expected."""
+        """Whether there were any bursts and all of them were answered as expected."""
         return self.bursts > 0 and not self.errors
 
     @property
@@ -59,7 +59,7 @@ class BurstReport:
         return ordered[max(0, -int(-len(ordered) * percent // 100) - 1)]
 
     def __str__(self) -> str:
-        """Format it as one line."""
+        """Format the result as one line."""
         if not self.latencies:
             return "; ".join(self.errors) or "no bursts"
         shown = f"{self.bursts} bursts, {self.rate / 1e6:.2f} MB/s, median {self.percentile(50) * 1e3:.2f} ms"
@@ -119,7 +119,7 @@ class HostConnection(Context):
         return "; ".join(dict.fromkeys([seen, *([reason] if reason else []), *refused[-1:]]))
 
     def open(self, protocol: Optional[str] = None, *, timeout: float = 10.0) -> Session:
-        """Open a session; if no name is given, for the only protocol that the accessory offers."""
+        """Open a session. If no name is given, use the only protocol that the accessory offers."""
         if protocol is None:
             offered = self.wait(timeout=timeout).protocols
             if len(offered) > 1:

@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Servers:
-    """The server of this process. A dead server is replaced, so that no further test fails."""
+    """The server of this process. A dead server is replaced, so that no other tests fail."""
 
     def __init__(self, program: Optional[str]) -> None:
         self._program = program
@@ -218,7 +218,7 @@ def easim_aio(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Any:
 
 @pytest.fixture
 def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> hosts.HostConnection:
-    """Connect to the accessory at ``--easim-at``; without this option, the test is skipped."""
+    """Connect to the accessory at ``--easim-at``. Without this option, skip the test."""
     address = request.config.getoption("--easim-at")
     if not address:
         pytest.skip("needs an accessory: pytest --easim-at usb:")

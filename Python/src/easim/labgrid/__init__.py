@@ -109,12 +109,12 @@ class EasimAccessoryDriver(Driver):
     bindings = {"resource": "EasimAccessory"}
 
     def __attrs_post_init__(self) -> None:
-        """Begin unplugged."""
+        """Start unplugged."""
         super().__attrs_post_init__()
         self._plugged: Optional[_Plugged] = None
 
     def on_activate(self) -> None:
-        """Plug it in."""
+        """Plug the accessory in."""
         self._plugged = _Plugged(self.resource)
 
     def on_deactivate(self) -> None:
@@ -158,7 +158,7 @@ class EasimHostDriver(Driver):
     timeout: Any = attr.ib(default=10.0, converter=float)
 
     def __attrs_post_init__(self) -> None:
-        """Begin without a connection."""
+        """Start without a connection."""
         super().__attrs_post_init__()
         self._server: Optional[Server] = None
         self._connection: Optional[hosts.HostConnection] = None
