@@ -1,6 +1,6 @@
-// The session controller of Apple's EADemo, written from scratch based on EADemo's read-me. It opens a session on the
-// main run loop, keeps bytes that could not be written yet, collects the bytes that it receives, and then posts a
-// notification.
+// The session controller of Apple's EADemo, written from scratch based on EADemo's read-me. The controller opens a
+// session on the main run loop, keeps bytes that could not be written yet, collects the bytes that it receives, and
+// then posts a notification.
 import ExternalAccessory
 
 extension Notification.Name {

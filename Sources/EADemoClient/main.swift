@@ -1,5 +1,5 @@
-// EADemo without its user interface. It waits for an accessory that offers a protocol, sends a string, hex bytes or 10
-// KB, and counts the bytes that come back.
+// EADemo without its user interface. The program waits for an accessory that offers a protocol, sends a string, hex
+// bytes or 10 KB, and counts the bytes that come back.
 //
 //   easim run echo                                            in one terminal
 //   EADemoClient com.example.echo string "Hello"              in another

@@ -12,8 +12,8 @@ extension SimulatedWorld {
   /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
   /// ```
   ///
-  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments. Their
-  /// defaults record the location of the call.
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments. The
+  /// defaults of these arguments record the location of the call.
   ///
   /// - Returns: true if the condition became true.
   @discardableResult

@@ -132,8 +132,8 @@ extension SimulatedWorld {
   }
 
   /// Tracks whether the app's tasks and threads are still reading. The operating system schedules these tasks and
-  /// threads, so virtual time stops while they read. Otherwise, to the accessory, a slow thread would look like an app
-  /// that had stopped reading.
+  /// threads, so virtual time stops while they read. If time passed, a slow thread would look to the accessory like an
+  /// app that had stopped reading.
   private struct Readers {
     /// The number of reads at the time when a wait timed out. The call waits again only after another read.
     var ignored: Int?
@@ -269,8 +269,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// If called on the main thread, runs the main run loop. Otherwise, waits for the main queue and runs the current
-  /// thread's run loop.
+  /// If called on the main thread, runs the main run loop. If called on another thread, waits for the main queue and
+  /// runs the current thread's run loop.
   private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty

@@ -121,8 +121,8 @@ extension SimulatedWorld {
 ///
 /// A test has only one process, so the objects of the killed app exist until the test releases them. These objects no
 /// longer receive notifications, stream events or completions, and their streams are closed. Remove the killed app's
-/// observers from `NotificationCenter`. Otherwise they receive the new app's notifications, which cannot happen with
-/// real processes.
+/// observers from `NotificationCenter`. Observers that are not removed receive the new app's notifications, which
+/// cannot happen with real processes.
 extension SimulatedWorld {
   /// What happens to an app's sessions when its process ends.
   public enum SessionsOfEndedApp: Sendable {

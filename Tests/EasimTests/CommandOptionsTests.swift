@@ -92,7 +92,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// Options with mistakes in their descriptions. These mistakes must be detected.
+  /// Options whose descriptions contain mistakes, all of which must be detected.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

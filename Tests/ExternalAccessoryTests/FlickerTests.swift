@@ -218,8 +218,8 @@ import Testing
 
   /// The reports say no more about this case than about F7 (locking the device), so the test plays a plausible
   /// sequence. The device is locked, the accessory turns itself off a minute later, and the app is notified when the
-  /// device is unlocked. If the app declares the background mode, locking the device changes nothing by itself.
-  /// Otherwise, the app loses all accessories.
+  /// device is unlocked. If the app declares the background mode, locking the device changes nothing by itself. Without
+  /// the background mode, the app loses all accessories.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []

@@ -151,7 +151,7 @@ import Testing
   }
 
   /// Returns a shell script that leaves a daemon running. The daemon has its own session, has no parent and ignores
-  /// SIGTERM. Its process ID is written to the file before the script prints "up".
+  /// SIGTERM. The daemon's process ID is written to the file before the script prints "up".
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
       + "while [ ! -s \(file) ]; do :; done; echo up; "

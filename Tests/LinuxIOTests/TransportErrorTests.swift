@@ -56,7 +56,7 @@ import Testing
     #expect(text.contains(#".product(name: "ExternalAccessoryHardware", package: "easim")"#), "\(text)")
   }
 
-  /// A dialer tries again if waiting can help. Otherwise, it gives up.
+  /// A dialer tries again if waiting can help, and gives up if it cannot.
   @Test func onlySomeReasonsMayPassByThemselves() {
     #expect(
       Self.reasons(.usb(.any)).filter { !$0.mayPass } == [

@@ -45,7 +45,7 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 def soak(job: dict[str, Any]) -> dict[str, Any]:
     """Run the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
-    # --shard is always passed. Otherwise, the variables in a CI job's environment could cause a worker to divide the
+    # --shard is always passed. Without --shard, variables in a CI job's environment could cause a worker to divide the
     # work again.
     arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
     for what in job["forbid"]:

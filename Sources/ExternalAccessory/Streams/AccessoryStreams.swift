@@ -90,8 +90,8 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 
 extension OutputStream {
   /// Writes the bytes of an array. Apple's method takes a pointer. If an app passes an array, the compiler prefers this
-  /// method, which records the source line for messages about short writes. Omit the last three arguments. Their
-  /// defaults record the location of the call.
+  /// method, which records the source line for messages about short writes. Omit the last three arguments. The defaults
+  /// of these arguments record the location of the call.
   public func write(
     _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -105,7 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether the app may read and write. Both are allowed even after the stream has ended: reads then return the
+  /// Whether the app may read and write. The app may do so even after the stream has ended: reads then return the
   /// remaining bytes, and writes return the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

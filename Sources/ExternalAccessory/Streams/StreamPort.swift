@@ -11,8 +11,8 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread. If so, the
-    /// stream is also scheduled on the main run loop.
+    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread, in which
+    /// case the stream is also scheduled on the main run loop.
     var isBesideMain = false
   }
 
@@ -328,7 +328,7 @@ extension StreamPort {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// When events began to wait because none of the stream's run loops was running. This is nil if no events are
+  /// When events began to wait because none of the stream's run loops was running. The date is nil if no events are
   /// waiting, or if the misuse has already been reported.
   var deadSince: Date? {
     lock.withLock {

@@ -114,8 +114,8 @@ struct StreamState {
     if ending == .none { ending = .due(.endEncountered) }
   }
 
-  /// Records that the stream has failed. If `isEvent` is set, the delegate gets an event. Otherwise, only the status
-  /// and `error` show the failure.
+  /// Records that the stream has failed. If `isEvent` is set, the delegate gets an event. If `isEvent` is not set, only
+  /// the status and `error` show the failure.
   mutating func fail(_ reason: any Error, isEvent: Bool) {
     guard phase != .closed else { return }
     if error == nil { error = reason }

@@ -55,7 +55,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Some mutations must be refused and others accepted. Otherwise, the mutations test nothing.
+    // Some mutations must be refused and others accepted, because otherwise the mutations test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An interactive bash with easim's completion. It receives lines key by key, so that a test sees what readline
+/// An interactive bash with easim's completion. The shell receives lines key by key, so that a test sees what readline
 /// actually inserts and what the shell then runs.
 ///
 /// The keys are read from a file, byte by byte, so the result does not depend on timing. In this shell, `easim` is

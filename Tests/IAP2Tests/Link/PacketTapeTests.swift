@@ -111,8 +111,8 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // The newest packet must not extend up to the oldest packet on the tape. Otherwise, a full tape would look like an
-    // empty one.
+    // The newest packet must not extend up to the oldest packet on the tape, because a full tape would then look like
+    // an empty one.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }

@@ -68,7 +68,7 @@ public enum FuzzedWire {
     precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
-  /// Returns a control message if the step asks for one. Otherwise, returns the raw bytes.
+  /// Returns a control message if the step asks for one, or the raw bytes if it does not.
   private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
     guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
     return ControlMessage(

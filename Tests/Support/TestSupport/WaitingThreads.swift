@@ -32,7 +32,7 @@ extension Trait where Self == Waits {
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Runs a blocking call of an async test on a separate thread. Otherwise, the call would block one of the threads in
+/// Runs a blocking call of an async test on a separate thread, so that the call does not block one of the threads in
 /// Swift's pool.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in

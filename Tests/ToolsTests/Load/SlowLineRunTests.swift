@@ -34,8 +34,8 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Each end must know the line's rate. Otherwise, sending as large a window as an Apple device announces would take
-  /// longer than the retransmission timeout.
+  /// Each end must know the line's rate. An end that does not know the rate would send as large a window as an Apple
+  /// device announces, which would take longer than the retransmission timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)

@@ -10,7 +10,8 @@ import LinuxIO
 import Testing
 
 /// Tests what happens if either role falls silent in any phase. If one side is waiting for the other, the cable must be
-/// closed, or the silence reported, within a time limit. Otherwise, a side may be silent for any length of time.
+/// closed, or the silence reported, within a time limit. A side may be silent for any length of time while the other
+/// side is not waiting for it.
 @Suite struct SilenceTests {
   enum End: String, CaseIterable {
     case accessory
