@@ -153,7 +153,7 @@ class Link:
         """End the connection, and also the server if this process started it."""
         if self.is_foreign:
             return
-        # Without this, the server would keep waiting, although the result is no longer needed.
+        # Without a cancellation, the server would keep waiting, although the result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]

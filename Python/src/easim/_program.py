@@ -31,7 +31,8 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
             what = "is not executable" if Path(given).is_file() else "does not exist"
             raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
         return Path(found)
-    # If a wheel bundles the program, the program is next to this file. The `easim` command next to Python starts it.
+    # If a wheel bundles the program, the program is next to this file. The `easim` command next to Python starts the
+    # bundled program.
     for folder in (Path(__file__).resolve().parent, Path(sys.executable).parent):
         candidate = folder / "easim"
         if candidate.is_file() and os.access(candidate, os.X_OK):
