@@ -101,7 +101,9 @@ import Testing
         path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": place.file("local")]
       ).wait()
       #expect(end.ending == .exit(2))
-      #expect(end.err.contains("Accessories with the same serial number cannot be told apart: unplug all but one,"), "\(end.err)")
+      #expect(
+        end.err.contains("Accessories with the same serial number cannot be told apart: unplug all but one,"),
+        "\(end.err)")
     }
     for run in runs { run.send(SIGINT) }
     for run in runs { #expect(try run.wait().ending == .exit(0)) }
