@@ -24,7 +24,7 @@ def latency(
     - ``delay``: delay of each byte
     - ``jitter``: maximum additional random delay (default: 0ms)
     - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -51,7 +51,7 @@ def rate(
 
     - ``bytes``: bytes per second (default: 7500)
     - ``capacity``: how many bytes can be queued before the sender must wait (default: 4096)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -74,7 +74,7 @@ def split(
     - ``size``: maximum size of a piece, in bytes (default: 7)
     - ``gap``: time between pieces (default: 0ms)
     - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -101,7 +101,7 @@ def glue(
 
     - ``size``: number of bytes to collect before passing them on (default: 4096)
     - ``wait``: how long to wait for enough bytes before passing on what has arrived (default: 20ms)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -120,7 +120,7 @@ def stall(
     """Return the fault that holds back everything while the fault lasts, and passes it on afterwards.
 
     - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -135,7 +135,7 @@ def half_dead(
 ) -> str:
     """Return the fault that loses everything sent in one direction.
 
-    - ``direction``: in: what this end receives; out: what it sends (default: out)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: out)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -152,9 +152,9 @@ def cut(
 ) -> str:
     """Return the fault that ends the connection after a given time, number of bytes or number of packets.
 
-    - ``bytes``: cut after N bytes in one direction; 0 means no limit (default: 0)
-    - ``packets``: cut after N packets in one direction; 0 means no limit (default: 0)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``bytes``: cut the connection after N bytes in one direction; 0 means no limit (default: 0)
+    - ``packets``: cut the connection after N packets in one direction; 0 means no limit (default: 0)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -175,7 +175,7 @@ def slow_reader(
 
     - ``bytes``: bytes per read (default: 512)
     - ``every``: pause between reads (default: 20ms)
-    - ``direction``: in: what this end receives; out: what it sends (default: in)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: in)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -203,7 +203,7 @@ def collapse(
     - ``above``: writes larger than this many bytes are slow (default: 2048)
     - ``rate``: how fast larger writes are sent, in bytes per second (default: 2000)
     - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
-    - ``direction``: in: what this end receives; out: what it sends (default: out)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: out)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -230,8 +230,8 @@ def stale(
 
     - ``kind``: tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes (default:
     tail)
-    - ``bytes``: number of bytes, with `packets` rounded up to whole packets (default: 64)
-    - ``direction``: in: what this end receives; out: what it sends (default: in)
+    - ``bytes``: number of bytes; with `packets`, rounded up to whole packets (default: 64)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: in)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -249,10 +249,10 @@ def loss(
 ) -> str:
     """Return the fault that loses packets.
 
-    - ``chance``: share of packets affected (default: 1%)
+    - ``chance``: fraction of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -273,11 +273,11 @@ def duplicate(
 ) -> str:
     """Return the fault that delivers packets more than once.
 
-    - ``chance``: share of packets affected (default: 1%)
+    - ``chance``: fraction of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``copies``: number of additional copies (default: 1)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -306,12 +306,13 @@ def reorder(
 ) -> str:
     """Return the fault that delivers packets late, so that later packets overtake them.
 
-    - ``chance``: share of packets affected (default: 1%)
+    - ``chance``: fraction of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``by``: number of later packets that overtake the delayed packet (default: 1)
-    - ``wait``: time after which the packet is delivered even if fewer packets have overtaken it (default: 50ms)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``wait``: maximum delay, after which the packet is delivered even if fewer packets have overtaken it (default:
+    50ms)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -341,12 +342,12 @@ def corrupt(
 ) -> str:
     """Return the fault that flips one bit of a packet.
 
-    - ``chance``: share of packets affected (default: 1%)
+    - ``chance``: fraction of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``part``: the part of the packet in which a bit is flipped (default: payload)
-    - ``sum``: whether the checksum is left wrong or corrected (default: wrong)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``sum``: whether the checksum is corrected or left wrong (default: wrong)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
@@ -375,11 +376,11 @@ def noise(
 ) -> str:
     """Return the fault that inserts random bytes before packets.
 
-    - ``chance``: share of packets affected (default: 1%)
+    - ``chance``: fraction of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``bytes``: number of bytes inserted before each packet (default: 8)
-    - ``direction``: in: what this end receives; out: what it sends (default: both)
+    - ``direction``: in: bytes that this end receives; out: bytes that this end sends (default: both)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """

@@ -45,12 +45,12 @@ def authentication(
     answer: Optional[Literal["refuse", "never", "wrong", "slow", "ignore-first", "hangup"]] = None,
     delay: Optional[Duration] = None,
 ) -> str:
-    """Return the quirk that fails authentication, or authenticates slowly.
+    """Return the quirk that fails to authenticate, or authenticates slowly.
 
     - ``answer``: refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer,
     sends a wrong signature, or answers late; ignore-first, hangup: if asked before identification, the accessory
     does not answer, or closes the connection (default: refuse)
-    - ``delay``: how long the certificate, and then the signature, is delayed (default: 5s)
+    - ``delay``: by how much the accessory delays its certificate and then its signature (default: 5s)
     """
     return described("authentication", answer=answer, delay=duration(delay))
 
@@ -63,7 +63,7 @@ def identification(
     """Return the quirk that identifies itself late, or not at all.
 
     - ``answer``: whether the accessory identifies itself late, or not at all (default: slow)
-    - ``delay``: how long a slow answer is delayed (default: 12s)
+    - ``delay``: by how much the accessory delays a slow answer (default: 12s)
     """
     return described("identification", answer=answer, delay=duration(delay))
 
@@ -76,8 +76,8 @@ def session(
 ) -> str:
     """Return the quirk that refuses, ignores or breaks sessions.
 
-    - ``answer``: refuse: the accessory refuses the session with a status; ignore: it does not answer the request to
-    start one; silent: it reads but never sends; close: it closes the session later; detach: it unplugs itself later
+    - ``answer``: refuse: the accessory refuses the session with a status; ignore: it ignores the request to open
+    one; silent: it reads but never sends; close: it closes the session later; detach: it unplugs itself later
     (default: refuse)
     - ``delay``: time from the start of a session until the accessory closes it or detaches (default: 1s)
     - ``times``: number of sessions affected; later sessions work normally; 0 means all sessions (default: 0)
@@ -116,7 +116,7 @@ def ends_sessions(
     - ``min``: duration of the shortest session (default: 3s)
     - ``max``: duration of the longest session (default: 17s)
     - ``episode``: duration of an episode; 0ms means forever (default: 2m)
-    - ``calm``: time between episodes, when sessions work normally; 0ms means that there is only one episode
+    - ``calm``: time between episodes, in which sessions work normally; 0ms means that there is only one episode
     (default: 0ms)
     - ``seed``: random seed for these times; 0 means the run's seed (default: 0)
     """
@@ -132,10 +132,10 @@ def wedges_after(
     rest: Optional[Duration] = None,
 ) -> str:
     """Return the quirk that stops answering in all sessions, open and new, once too many have been opened in a
-    short time; a power cycle resets it.
+    short time; a power cycle resets the accessory.
 
-    - ``opens``: how many opens within that window wedge the accessory; from then on, no session gets an answer
-    (default: 8)
+    - ``opens``: number of opens within the window that wedges the accessory; from then on, no session gets an
+    answer (default: 8)
     - ``within``: the time window in which opens are counted (default: 30s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
     (default: 10s)
@@ -180,13 +180,13 @@ def busy_after_cancel(
     busy: Optional[Duration] = None,
     reply: Optional[Literal["late", "none"]] = None,
 ) -> str:
-    """Return the quirk that waits for the user's touch before it replies; if the session ends first, it ignores
+    """Return the quirk that waits for the user's touch before it replies; if the session ends first, ignores
     requests for a while and then sends the old reply.
 
     - ``touch``: time from a request until the user's touch (default: 10s)
     - ``busy``: how long after the cancelled request the accessory ignores requests (default: 30s)
-    - ``reply``: late: the accessory then sends the reply to the cancelled request, in the open session or the next
-    one; none: it never sends that reply (default: late)
+    - ``reply``: late: the accessory then sends the reply to the cancelled request, in the current or next session;
+    none: it never sends the reply (default: late)
     """
     return described("busy-after-cancel", touch=duration(touch), busy=duration(busy), reply=reply)
 
@@ -201,7 +201,7 @@ def phantom_session(
     """Return the quirk that does not notice that a session was cut off mid-transfer, and ends every new session
     until it is power-cycled.
 
-    - ``within``: a session counts as cut off mid-transfer if its last byte arrived less than this long before the
+    - ``within``: a session counts as cut off mid-transfer if its last byte arrived less than this time before the
     session ended (default: 1s)
     - ``ends``: maximum time until the accessory ends a new session; the actual time is random (default: 1s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
@@ -219,7 +219,7 @@ def drops_beyond(
     """Return the quirk that reads slowly into a small buffer, and silently drops bytes that do not fit.
 
     - ``bytes``: the size of the buffer (default: 512)
-    - ``rate``: how many bytes per second the accessory processes (default: 2000)
+    - ``rate``: the rate at which the accessory reads, in bytes per second (default: 2000)
     """
     return described("drops-beyond", bytes=bytes, rate=rate)
 
@@ -233,8 +233,8 @@ def reply_chunking(
 ) -> str:
     """Return the quirk that sends replies byte by byte, several at once, or split at random.
 
-    - ``pieces``: bytes: one byte at a time; glued: everything produced within `gap` is sent at once; split: pieces
-    of random length (default: bytes)
+    - ``pieces``: bytes: one byte at a time; glued: everything produced within `gap` at once; split: pieces of
+    random length (default: bytes)
     - ``gap``: pause between pieces; for `glued`, how long to collect bytes (default: 5ms)
     - ``size``: for `split`: maximum size of a piece, in bytes (default: 16)
     - ``seed``: random seed for the pieces; 0 means the run's seed (default: 0)
@@ -251,8 +251,8 @@ def obeys_first_settings_only(
     """Return the quirk that obeys the first settings command of each session and ignores the others.
 
     - ``prefix``: prefix of settings commands; if empty, every command is a settings command
-    - ``end``: what ends a command: a pause, a line feed or a carriage return (default: pause)
-    - ``pause``: how long a pause must be to end a command (default: 200ms)
+    - ``end``: the end of a command: a pause, a line feed or a carriage return (default: pause)
+    - ``pause``: minimum length of a pause that ends a command (default: 200ms)
     """
     return described("obeys-first-settings-only", prefix=prefix, end=end, pause=duration(pause))
 
@@ -267,8 +267,8 @@ def fails_after_first_transaction(
     in again.
 
     - ``transactions``: number of transactions that succeed (default: 1)
-    - ``answer``: how later transactions fail; silence: no reply; close: the session ends (default: silence)
-    - ``pause``: a request begins a new transaction if it follows a pause of at least this length or arrives in
-    another session (default: 500ms)
+    - ``answer``: how later transactions fail: silence (no reply) or close (the session ends) (default: silence)
+    - ``pause``: a request begins a new transaction if it follows a pause of at least this length, or arrives in a
+    different session (default: 500ms)
     """
     return described("fails-after-first-transaction", transactions=transactions, answer=answer, pause=duration(pause))

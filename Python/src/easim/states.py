@@ -62,7 +62,7 @@ class AppState:
     sessions: list[str]
     """The ids of the app's open sessions."""
     misuses: list[str]
-    """The app's misuses of the API, one sentence each."""
+    """The app's misuses of the API, each as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ConnectedAccessory:
     hardware_revision: str
     """The accessory's hardware version."""
     protocols: list[str]
-    """The protocols the accessory currently offers; empty in the first half of a flicker."""
+    """The protocols that the accessory currently offers; empty in the first half of a flicker."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class ProxyState:
     proxy: str
     """Its id."""
     world: str
-    """The id of its world."""
+    """The id of the proxy's world."""
     device: str
     """Where the device connects."""
     accessory: str
@@ -170,7 +170,7 @@ class ProxyState:
     faults: list[str]
     """The faults, in the notation of --fault."""
     trouble: Optional[str] = None
-    """Why no accessory or no device can be connected."""
+    """Why no accessory or no device can connect."""
 
 
 @dataclass(frozen=True)
