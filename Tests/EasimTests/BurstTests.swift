@@ -239,7 +239,7 @@ import Testing
     place.write(try text("r.json").replacing("\"passed\":false", with: "\"passed\":true"), to: "r.json")
     let forged = try Program.run("report", "show", place.file("r.json"))
     #expect(forged.ending == .exit(2))
-    #expect(forged.err.contains("passed: says true, but the other figures give false"), "\(forged.err)")
+    #expect(forged.err.contains("passed: is true, but the other figures give false"), "\(forged.err)")
     try accessory.interrupt()
   }
 

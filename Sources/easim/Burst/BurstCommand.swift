@@ -129,7 +129,7 @@ struct BurstOptions: CommandOptions {
     Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option(
       "--plan", \.planFile, .optional(.text), as: "FILE",
-      "follow a plan: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
+      "follow a plan: phases with rates, sizes, payloads, requests, replies (docs/load.md)"),
     Option(
       "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
     ),

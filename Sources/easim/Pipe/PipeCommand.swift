@@ -57,7 +57,7 @@ struct PipeOptions: CommandOptions {
     Option(
       "--as-accessory", \.profile, .optional(.text), as: "PROFILE",
       "act as this accessory instead of as the device"),
-    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug the accessory in, as for easim run")
+    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: plug the accessory in at ADDR, as for easim run")
       .standard("local:"),
     Option("--reconnect", \.reconnects, "continue with a new session if the other end comes back"),
     Option("--linger", \.linger, .duration, "after EOF on input, close the session once nothing has arrived for TIME"),

@@ -22,7 +22,7 @@ struct ConfirmedFieldTests {
     let error = #expect(throws: SourceProblems.self) {
       try Self.format.read("{passed: true, done: 2, wanted: 3}", file: "f")
     }
-    #expect("\(error.map { "\($0)" } ?? "")" == "f:1:10: passed: says true, but the other figures give false")
+    #expect("\(error.map { "\($0)" } ?? "")" == "f:1:10: passed: is true, but the other figures give false")
   }
 
   @Test func aKeyIsNotComparedWhereTheOthersCouldNotBeRead() {

@@ -140,16 +140,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\"passed\":true", "\"passed\":false", "passed: says false"),
-    ("\"casesPassed\":2", "\"casesPassed\":3", "casesPassed: says number 3"),
-    ("\"casesFailed\":0", "\"casesFailed\":1", "casesFailed: says number 1"),
-    ("\"result\":\"passed\"", "\"result\":\"failed\"", "passed: says true"),
+    ("\"passed\":true", "\"passed\":false", "passed: is false"),
+    ("\"casesPassed\":2", "\"casesPassed\":3", "casesPassed: is number 3"),
+    ("\"casesFailed\":0", "\"casesFailed\":1", "casesFailed: is number 1"),
+    ("\"result\":\"passed\"", "\"result\":\"failed\"", "passed: is true"),
     ("\"place\"", "\"planned\":[601],\"place\"", "cases: a case appears twice, or was not planned"),
     (
       "\"place\"", "\"planned\":[601,702,801],\"place\"",
       "cases: has 2 cases, but a complete run of the planned cases has 3"
     ),
-    ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: says true"),
+    ("\"ending\":\"complete\"", "\"ending\":\"stopped\"", "passed: is true"),
     ("\"attachments\":2,", "\"attachments\":0,", "attachments: is 0, but 2 cases were judged"),
     (
       "\"result\":\"passed\"", "\"result\":\"passed\",\"reason\":\"no\"",

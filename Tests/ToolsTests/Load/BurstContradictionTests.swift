@@ -85,7 +85,7 @@ import Testing
   @Test(arguments: [
     (
       "\"passed\":false,\"text\"", "\"passed\":true,\"text\"",
-      "checks[1].passed: says true, but the other keys give false"
+      "checks[1].passed: is true, but the other keys give false"
     ),
     (
       "\"name\":\"p99>5ms\"", "\"name\":\"p98>5ms\"",

@@ -125,7 +125,7 @@ import Testing
     (
       "{ on: 'AE00', send: 'AE01', parameters: { '6': '=batery' } }", "AE00 StartPowerUpdates has no parameter 'batery'"
     ),
-    ("{ on: 'AE00', with: { '6': '=time' }, send: 'AE01' }", "a condition needs a value"),
+    ("{ on: 'AE00', with: { '6': '=time' }, send: 'AE01' }", "the condition needs a value"),
     ("{ send: 'AE01', with: {} }", "only for an answer ('on')"), ("{ on: 'AE00' }", "the key 'send' is missing"),
     ("{ send: 'AE01', every: '1ms' }", "expected a duration from 10ms to"),
   ])

@@ -44,7 +44,7 @@ import Testing
     "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
     "is not a template", "there is no message", "has no parameter", "only an answer", "only for an answer", "' of ",
-    "a condition needs a value", "expected text, a whole number",
+    "the condition needs a value", "expected text, a whole number",
     // Errors in scripts.
     "declares its 'states'", "unknown state", "share their states", "there is no '${", "'${", "the regex '",
     "unknown protocol", "is not a script", "with the framing 'any'", "has no checksum", "has no frames",

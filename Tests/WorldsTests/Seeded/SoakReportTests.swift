@@ -135,15 +135,15 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\"passed\":true", "\"passed\":false", "passed: says false"),
+    ("\"passed\":true", "\"passed\":false", "passed: is false"),
     ("\"verdict\":\"passed\"", "\"verdict\":\"failed\"", "verdict: says text 'failed'"),
     ("\"ending\":\"complete\"", "\"ending\":\"failed\"", "ending: 'failed' is not complete"),
-    ("\"ending\":\"complete\"", "\"ending\":\"stopped by SIGTERM\"", "passed: says true"),
+    ("\"ending\":\"complete\"", "\"ending\":\"stopped by SIGTERM\"", "passed: is true"),
     ("\"worlds\":4", "\"worlds\":3", "worlds: there are 3, but a complete run of these seeds has 4"),
     ("\"worlds\":4", "\"worlds\":0", "worlds: there are 0, but a complete run of these seeds has 4"),
     (
       "\"seeds\":4,\"ending\":\"complete\",\"worlds\":4", "\"seeds\":0,\"ending\":\"complete\",\"worlds\":0",
-      "passed: says true"
+      "passed: is true"
     ),
     ("\"failures\":0", "\"failures\":1", "failures: there are 1 of 4 worlds, but 0 are listed"),
     (

@@ -52,11 +52,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\"passed\":true,\"verdict\"", "\"passed\":false,\"verdict\"", "passed: says false"),
-    ("\"passed\":true,\"text\"", "\"passed\":false,\"text\"", "passed: says true"),
+    ("\"passed\":true,\"verdict\"", "\"passed\":false,\"verdict\"", "passed: is false"),
+    ("\"passed\":true,\"text\"", "\"passed\":false,\"text\"", "passed: is true"),
     ("\"program\"", "\"planned\":[\"s0\",\"s1\",\"s2\"],\"program\"", "scenarios: there are 2, but a complete run"),
     ("\"program\"", "\"planned\":[\"s0\"],\"program\"", "scenarios: a scenario appears twice, or was not planned"),
-    ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: says true"),
+    ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: is true"),
     (
       "\"nanoseconds\":1000000000", "\"nanoseconds\":1000000000,\"timeline\":[\"x\"]",
       "scenarios[0].timeline: only a failed scenario has a timeline"
