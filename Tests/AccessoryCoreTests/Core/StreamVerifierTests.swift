@@ -56,14 +56,14 @@ import Testing
     let words = StreamWords(.even(Self.size)) { $0 + 40 }
     func text(_ answer: [UInt8], then: Int = 0) -> String { Self.find(answer, then: then).text(words) }
     let request = Self.request
-    #expect(text(Array(request[..<32] + request[80...])) == "lost: 48 bytes from byte 32 of burst 41 on never came")
+    #expect(text(Array(request[..<32] + request[80...])) == "lost: 48 bytes from byte 32 of burst 41 on never arrived")
     #expect(
       text(Array(request[..<64] + request[48..<64] + request[64...]))
-        == "repeated: 16 bytes from byte 48 of burst 41 on came again before byte 64 of burst 41")
-    #expect(text(Self.before) == "stale: 320 bytes of burst 40 came instead of those from byte 0 of burst 41 on")
+        == "repeated: 16 bytes from byte 48 of burst 41 on arrived again before byte 64 of burst 41")
+    #expect(text(Self.before) == "stale: 320 bytes of burst 40 arrived instead of those from byte 0 of burst 41 on")
     #expect(
       text(Array(request[..<32] + request[48..<64] + request[32..<48] + request[64...]))
-        == "reordered: 16 bytes from byte 32 of burst 41 on came out of order")
+        == "reordered: 16 bytes from byte 32 of burst 41 on arrived out of order")
     #expect(
       text(Self.others[0])
         == "foreign: 320 bytes from byte 0 of burst 41 on were never sent in this session: they belong to session 5, "

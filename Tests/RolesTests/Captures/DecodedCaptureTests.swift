@@ -64,7 +64,7 @@ import Testing
     let capture = try DecodedCapture(Self.text(["40400011ea030006000000010005000100"]))
     #expect(capture.entries.map(\.event) == [.message])
     #expect(capture.entries.map(\.text) == ["EA03 StatusExternalAccessoryProtocolSession session=1 status=0"])
-    #expect(capture.summary == "0 packets, 1 messages without a packet")
+    #expect(capture.summary == "0 packets, 1 messages outside packets")
   }
 
   @Test func detailsShowEveryParameterAndEveryByte() throws {

@@ -172,7 +172,7 @@ import Testing
     ("00000000: ff5a0\n", "1:11: 'ff5a0' is not a whole number of bytes: each byte is two hex digits"),
     (
       "00000000: ff5a\n00000010: 00\n",
-      "2:1: the offset 00000010 does not follow 2 bytes after 00000000: is a line missing?"
+      "2:1: the offset 00000010 does not fit the 2 bytes after 00000000: is a line missing?"
     ),
     ("00000000: ff5a\nff5a\n", "2:1: an offset is missing here: previous lines have one"),
     ("00000000  ff 5a\n00000003\n", "2:1: the dump ends at offset 00000003 but contains 2 bytes: is a line missing?"),

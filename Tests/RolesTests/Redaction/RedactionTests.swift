@@ -403,7 +403,7 @@ import Testing
       ("is not a line of a transcript", transcript), ("gunzip", [0x1F, 0x8B, 8, 0]),
       ("x: ", Array("hello Anna\n".utf8)), ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]),
       ("link type 1", Fixture.pcap(linkType: 1, [Self.secret(0)])),
-      ("not JSON", Array("{\"a\": }".utf8)), ("unclosed", Array("<a><b".utf8)),
+      ("not valid JSON", Array("{\"a\": }".utf8)), ("unclosed", Array("<a><b".utf8)),
     ]
     for (reason, file) in refused {
       var redaction = Redaction(keeping: [])

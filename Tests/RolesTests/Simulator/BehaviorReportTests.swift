@@ -19,8 +19,8 @@ import Testing
     #expect(
       rig.said == [
         .warning(
-          "session 1: byte 302 is ff and should be 2e to go on counting"),
-        .warning("session 1: byte 305 is 09 and should be 02 to go on counting"),
+          "session 1: byte 302 is ff instead of 2e, the next in the count"),
+        .warning("session 1: byte 305 is 09 instead of 02, the next in the count"),
       ])
     #expect(recorder.session.unacknowledged == 0)
   }

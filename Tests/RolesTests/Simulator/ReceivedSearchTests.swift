@@ -37,9 +37,9 @@ import Testing
     let near = "never received 'VERSION?'; nearest on com.example.echo: "
     #expect(
       "\(search("VERSION?", in: "VERBOSE", "xVERSON?\n"))" == near
-        + "'VERSON?\\n', where byte 4 is 4f ('O') and not 49 ('I')")
+        + "'VERSON?\\n', where byte 4 is 4f ('O'), not 49 ('I')")
     #expect("\(search("VERSION?", in: "VERSION"))" == near + "'VERSION', where the bytes end after 7")
-    #expect("\(search("VERSION?", in: "GET"))" == near + "'GET', where byte 0 is 47 ('G') and not 56 ('V')")
+    #expect("\(search("VERSION?", in: "GET"))" == near + "'GET', where byte 0 is 47 ('G'), not 56 ('V')")
     #expect("\(search("VERSION?"))" == "never received 'VERSION?'; no session was opened")
     #expect(
       "\(search("VERSION?", in: ""))" == "never received 'VERSION?'; nothing was received on com.example.echo")

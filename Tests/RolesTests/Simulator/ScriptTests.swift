@@ -66,7 +66,7 @@ import Testing
     }
     #expect(
       said == [
-        "the nearest rule is 'VERSION?': byte 4 is 4f ('O') and not 49 ('I')",
+        "the nearest rule is 'VERSION?': byte 4 is 4f ('O'), not 49 ('I')",
         "the nearest rule is 'VERSION?': the bytes end after 7",
         "the nearest rule is 'VERSION?': more follows after byte 7",
         "the rule for 'OFF' applies only in on",
@@ -271,7 +271,7 @@ import Testing
     try loop.advance(by: .seconds(2))
     #expect(control.text == "OK DONE ")
     #expect(
-      rig.said == [.warning("session 1: no session of com.example.b is open: an answer of 4 bytes is not sent")])
+      rig.said == [.warning("session 1: no session of com.example.b is open: an answer of 4 bytes was not sent")])
     let data = [try rig.open("com.example.b"), try rig.open("com.example.b")]
     control.send("SCAN\n")
     try loop.advance(by: .milliseconds(900))

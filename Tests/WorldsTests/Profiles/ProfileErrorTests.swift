@@ -108,7 +108,7 @@ import Testing
     (
       "[{ name: 'a.b', nativeTransportComponent: 7 }]",
       "f:5:43: accessory.protocols[0].nativeTransportComponent: there is no transport with the id 7: the declared USB "
-        + "transports are  0"
+        + "transports are 0"
     ),
   ])
   func ofTheProtocols(protocols: String, complaint: String) {
