@@ -39,7 +39,7 @@ def test_half_a_character_is_refused_before_it_is_sent(easim_world: TestWorld, t
 
 
 def test_what_is_too_long_is_refused_before_it_is_sent(easim_world: TestWorld) -> None:
-    with pytest.raises(easim.EasimError, match="bytes, and the server takes") as caught:
+    with pytest.raises(easim.EasimError, match="bytes, but the server accepts") as caught:
         easim_world.add("x" * (5 << 20))
     assert caught.value.kind == "limit"
     with pytest.raises(easim.EasimError, match="not JSON"):
@@ -115,7 +115,7 @@ def test_a_forked_process_is_told_so(easim_world: TestWorld) -> None:
         said = results.get(timeout=60)
         child.join(60)
         assert child.exitcode == 0
-        assert said == "done" if work == server.close else "was forked from it: make a Server in each process" in said
+        assert said == "done" if work == server.close else "this process was forked: make a Server in each process" in said
     assert easim_world.now() >= 0
 
 

@@ -152,7 +152,7 @@ def test_the_host_drives_an_accessory(pytester: pytest.Pytester, accessory_addre
             assert report.passed and report.bursts == 10 and report.bytes == 5000
             assert 0 < report.percentile(50) <= report.percentile(100)
             wrong = easim_host.burst(b"hello", count=10, expect=b"hallo")
-            assert wrong.errors == ["burst 1: byte 1 is 65 and should be 61"]
+            assert wrong.errors == ["burst 1: byte 1 is 65 instead of 61"]
         """
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--easim-at", accessory_address)
@@ -431,4 +431,4 @@ def test_another_event_loop_is_refused(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*easim.aio runs on asyncio only*anyio_backend*"])
+    result.stdout.fnmatch_lines(["*easim.aio runs only on asyncio*anyio_backend*"])

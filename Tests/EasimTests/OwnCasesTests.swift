@@ -94,7 +94,7 @@ import Testing
     #expect(first.ending == .exit(0), "\(first.out)\(first.err)")
     #expect(first.err.contains("has no report at \(place.file(""))"), "\(first.err)")
     #expect(
-      first.err.contains("left out, because the accessory does not declare what they are about: 1001 location, 1002"))
+      first.err.contains("omitted cases about features that the accessory does not declare: 1001 location, 1002"))
     #expect(!first.out.contains("1001"), "\(first.out)")
     let version = try #require(
       StrictJSON(reading: String(contentsOfFile: place.file("1.0.json"), encoding: .utf8))["accessory"]?["firmware"]?

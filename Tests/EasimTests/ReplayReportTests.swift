@@ -30,7 +30,7 @@ import Testing
     (
       "failed",
       {
-        ($0.rows[1].offset, $0.rows[1].text) = (3, "session 2: byte 3 is 00, recorded was 01")
+        ($0.rows[1].offset, $0.rows[1].text) = (3, "session 2: byte 3 is 00 instead of 01")
         ($0.rows[1].contextOffset, $0.rows[1].expected, $0.rows[1].got) = (3, [1], [0])
       }
     ),

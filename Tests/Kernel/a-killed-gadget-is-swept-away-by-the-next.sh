@@ -50,7 +50,7 @@ easim run echo --on gadget:nothing >/tmp/wrong 2>&1 && fail "a controller that i
 grep -q "there is no USB device controller 'nothing'; this machine has dummy_udc.0" /tmp/wrong || fail "$(cat /tmp/wrong)"
 chmod 755 /easim /easim/bin
 su qa -c "/easim/bin/easim run echo --on gadget:" >/tmp/wrong 2>&1 && fail "without root"
-grep -q "needs root: run it with sudo" /tmp/wrong || fail "$(cat /tmp/wrong)"
+grep -q "needs root: run the command with sudo" /tmp/wrong || fail "$(cat /tmp/wrong)"
 umount /sys/kernel/config
 easim run echo --on gadget: >/tmp/wrong 2>&1 && fail "without configfs"
 grep -q "sudo mount -t configfs none /sys/kernel/config" /tmp/wrong || fail "$(cat /tmp/wrong)"

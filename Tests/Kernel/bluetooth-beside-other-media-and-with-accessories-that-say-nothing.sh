@@ -20,9 +20,9 @@ ends_with 6 easim info bt:hci0 --timeout 20s
 grep -q 'did not take part in detection within 15s' /tmp/ended || fail "info: $(cat /tmp/ended)"
 # A device that does not answer is listed as a near miss, with the reason.
 ends_with 3 easim list bt:hci0
-grep -q "$accessory.*(it connects and sends nothing for 5s" /tmp/ended || fail "list: $(cat /tmp/ended)"
+grep -q "$accessory.*(the device connects but sends nothing for 5s" /tmp/ended || fail "list: $(cat /tmp/ended)"
 ends_with 3 easim list bt:hci0 --json
-grep -q '"event":"warning".*it connects and sends nothing for 5s' /tmp/ended || fail "list: $(cat /tmp/ended)"
+grep -q '"event":"warning".*the device connects but sends nothing for 5s' /tmp/ended || fail "list: $(cat /tmp/ended)"
 stop_accessory
 
 # A device that has disappeared is also listed as a near miss.

@@ -27,7 +27,7 @@ for command in list "info --timeout 2s" "send --10k --timeout 2s" "burst --count
   case $command in *bt:*) where= ;; *) where=bt:hci0 ;; esac
   # shellcheck disable=SC2086  # Words of a command.
   ends_with 3 easim $command $where </dev/null
-  grep -q 'hci0 is off; switch it on: bluetoothctl power on' /tmp/ended || fail "$command: $(cat /tmp/ended)"
+  grep -q 'hci0 is off; turn it on: bluetoothctl power on' /tmp/ended || fail "$command: $(cat /tmp/ended)"
 done
 set_adapter hci0 Powered boolean:true
 

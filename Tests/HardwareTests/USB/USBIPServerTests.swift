@@ -86,9 +86,8 @@ import Testing
     #expect(late.end == nil && waiting.map { $0.end != nil } == [true] + waiting.dropFirst().map { _ in false })
     #expect(
       rig.complaints == [
-        "closed the connection of the USB/IP client at the test: another client connected, and this one had waited "
-          + "longest of 64 "
-          + "clients without a device"
+        "closed the connection of the USB/IP client at the test: another client connected, and of 64 clients "
+          + "without a device, this one had waited longest"
       ])
     try rig.pass(USBIPServer.patience)
     #expect(waiting.allSatisfy { $0.end != nil } && late.end != nil)
@@ -397,7 +396,7 @@ import Testing
     ),
     (
       USBIPBytes.submit(1, incoming: true, endpoint: 1, length: 1, packets: 3),
-      "it asked for 3 isochronous packets, but there is no isochronous endpoint"
+      "the client requested 3 isochronous packets, but there is no isochronous endpoint"
     ),
   ]) func aClientThatSendsNonsenseLosesTheDeviceWithAReason(bytes: [UInt8], complaint: String) throws {
     let client = try rig.importing()

@@ -214,7 +214,8 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "EA00 StartExternalAccessoryProtocolSession asks for session 1 on a link without an External Accessory session"
+          "EA00 StartExternalAccessoryProtocolSession requests session 1 on a link without an External Accessory "
+            + "session"
         )
       ])
   }

@@ -122,7 +122,7 @@ import Testing
     #expect(
       rig.reported == [
         "stall,direction=out,after=1s,for=2s (out): nothing passes from now on",
-        "stall,direction=out,after=1s,for=2s (out): bytes pass again, 7 of them were queued",
+        "stall,direction=out,after=1s,for=2s (out): bytes pass again; 7 were queued",
       ])
     #expect(rig.count() == count(hits: 1, bytes: 0))
   }

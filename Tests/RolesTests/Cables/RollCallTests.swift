@@ -35,7 +35,7 @@ import Testing
     #expect(!rig.call.isOver)
     try rig.loop.advance(by: .milliseconds(1))
     #expect(
-      rig.troubles == ["it connects and sends nothing for 5s: it may use this service for another protocol"])
+      rig.troubles == ["the device connects but sends nothing for 5s, so it may use this service for another protocol"])
     #expect(rig.call.accessories[0].isNearMiss && rig.released == ["a"])
   }
 
@@ -46,7 +46,8 @@ import Testing
     try rig.loop.advance(by: .seconds(5))
     #expect(
       rig.troubles == [
-        "it connects and sends 4f 4b 20 31 32 33 34 35 …, which is not iAP2: it may use this service for another protocol"
+        "the device connects but sends 4f 4b 20 31 32 33 34 35 …, which is not iAP2, so it may use this service for "
+          + "another protocol"
       ])
   }
 

@@ -89,7 +89,7 @@ import Testing
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     #expect(
       rig.said == [
-        .warning("session 1: /nowhere/at-all is not run: cannot start /nowhere/at-all: No such file or directory")
+        .warning("session 1: /nowhere/at-all was not run: cannot start /nowhere/at-all: No such file or directory")
       ])
     #expect(rig.endings == ["the accessory closed it: its program could not be run"])
     let before = descriptors().count
@@ -268,7 +268,7 @@ import Testing
     try loop.advance(by: .seconds(1))
     #expect(
       rig.said == [
-        .warning("session 1: cat is not run: a program needs real time, but this world runs in virtual time")
+        .warning("session 1: cat was not run: a program needs real time, but this world runs in virtual time")
       ])
     #expect(recorder.end != nil)
   }

@@ -78,7 +78,7 @@ import Testing
     rest[6] = 0xEE
     #expect(
       Self.receive(rest, &lane) == [
-        "burst 9: byte 16 is ee and should be 10: expected … 0c 0d 0e 0f 10 11 12 13 14 …, "
+        "burst 9: byte 16 is ee instead of 10: expected … 0c 0d 0e 0f 10 11 12 13 14 …, "
           + "got … 0c 0d 0e 0f ee 11 12 13 14 …"
       ])
   }
@@ -88,7 +88,7 @@ import Testing
     lane.begin(Self.ticket(0), now: .origin)
     lane.took(4)
     #expect(
-      Self.receive([9], &lane) == ["burst 0: byte 0 is 09 and should be 01: expected … 01 02 03 04 …, got … 09 …"])
+      Self.receive([9], &lane) == ["burst 0: byte 0 is 09 instead of 01: expected … 01 02 03 04 …, got … 09 …"])
   }
 
   @Test func bytesThatNobodyAskedForAreTold() {

@@ -153,7 +153,7 @@ import Testing
     #expect(!report.passed)
     #expect(
       report.errors[.different]?.first
-        == "this machine: burst 0: byte 2 is 03 and should be 09: expected … 01 02 09 04 …, got … 01 02 03 04 …")
+        == "this machine: burst 0: byte 2 is 03 instead of 09: expected … 01 02 09 04 …, got … 01 02 03 04 …")
     #expect(rig.warnings.count == 1)
   }
 

@@ -230,7 +230,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("p50", "has no '>' or '<'"), ("p50>10%", "limits changes in percent"), ("p51>+1%", "did you mean 'p50'?"),
+    ("p50", "contains no '>' or '<'"), ("p50>10%", "limits are changes in percent"), ("p51>+1%", "did you mean 'p50'?"),
     ("p50>+ten%", "limits changes"), ("p50>+1", "limits changes"),
   ]) func aWrongLimitOnAChangeSaysHowToWriteIt(text: String, complaint: String) {
     let error = #expect(throws: OptionError.self) { try ChangeLimit(text).check(among: ["p50", "p90"]) }

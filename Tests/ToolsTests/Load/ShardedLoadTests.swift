@@ -98,8 +98,8 @@ import Testing
     #expect(sum.start?.first == 1_000_000_000 && sum.start?.last == 1_002_000_000)
     #expect(
       sum.start?.text
-        == "planned for 1970-01-01T00:16:40Z, the first run began 0 ns after it, the last 2.000 s; synchronized clocks are off "
-        + "by at most 500.0 µs each")
+        == "planned for 1970-01-01T00:16:40Z, the first run began 0 ns after it, the last 2.000 s; each synchronized "
+        + "clock is off by at most 500.0 µs")
   }
 
   @Test func runsOfOtherTimesAreAddedAsIfTheyHadBegunTogether() throws {

@@ -138,9 +138,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("prefix:KO", "the reply of 6 bytes is 'OK 17", "should begin with 'KO'"),
-    ("text:OK 18\\n", "and should be 'OK 18", "differs from byte 4 on"),
-    ("regex:OK [a-z]+", "should have a match of OK [a-z]+", ""),
+    ("prefix:KO", "the reply of 6 bytes is 'OK 17", "expected a reply that begins with 'KO'"),
+    ("text:OK 18\\n", "expected 6 bytes: 'OK 18", "they differ from byte 4 on"),
+    ("regex:OK [a-z]+", "expected a match of OK [a-z]+", ""),
   ]) func aWrongReplyFailsTheRunInWords(expected: String, first: String, second: String) throws {
     let plan = try Self.plan("{ count: 4, script: [{ name: 'ask', send: 'STATUS?\\n', expect: '\(expected)' }] }")
     var changed = plan
@@ -290,7 +290,7 @@ import Testing
     ("{ count: 1, size: 5, script: [{ send: 'a' }] }", "only one of 'size', 'payloads' and 'script'"),
     ("{ count: 1, script: [{ send: 'a' }], inFlight: 2 }", "can be distinguished"),
     ("{ count: 1, think: '1s', inFlight: 2 }", "one burst at a time"),
-    ("{ count: 1, script: [{ send: 'a', size: 5 }] }", "this one has both"),
+    ("{ count: 1, script: [{ send: 'a', size: 5 }] }", "but not both"),
     ("{ count: 1, script: [{ send: '' }] }", "script[0].send"),
     ("{ count: 1, script: [{ send: 'a', weight: 2 }] }", "weight"),
     (

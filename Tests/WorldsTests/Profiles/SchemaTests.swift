@@ -48,8 +48,8 @@ import Testing
     // Errors in scripts.
     "declares its 'states'", "unknown state", "share their states", "there is no '${", "'${", "the regex '",
     "unknown protocol", "is not a script", "with the framing 'any'", "has no checksum", "has no frames",
-    "a rule has only one of", "a rule has either 'response'", "an answer has 'after'", "this answer does nothing",
-    "nothing to 'send'", "there is no 'checksum'", "within the header", "without a payload has", "a state's name",
+    "a rule can have only one of", "use 'after' in an answer", "this answer does nothing",
+    "nothing to 'send'", "there is no 'checksum'", "inside the header", "without a payload has", "a state's name",
   ]
 
   @Test(arguments: 0..<5)

@@ -17,7 +17,7 @@ import Testing
     ("rules: [{ response: 'a' }]", "f:9:37: behavior.rules[0]: a rule needs a 'request', a 'prefix' or a 'regex'"),
     (
       "rules: [{ request: 'a', regex: 'b' }]",
-      "f:9:60: behavior.rules[0].regex: a rule has only one of 'request', 'prefix' and 'regex', but this one has "
+      "f:9:60: behavior.rules[0].regex: a rule can have only one of 'request', 'prefix' and 'regex', but this one has "
         + "'request' already"
     ),
     (
@@ -69,8 +69,8 @@ import Testing
     ),
     (
       "rules: [{ request: 'a', answers: [{ send: 'x', to: 'com.example.b' }] }]",
-      "f:9:80: behavior.rules[0].answers[0].to: the behavior of 'com.example.b' is not a script, so nothing can be "
-        + "sent there: give it { type: 'script', rules: [] }"
+      "f:9:80: behavior.rules[0].answers[0].to: the behavior of 'com.example.b' is not a script, so no answer can be "
+        + "sent there: use { type: 'script', rules: [] }"
     ),
     (
       "rules: [{ request: 'a', answers: [{ send: 'x', unframed: true }] }]",

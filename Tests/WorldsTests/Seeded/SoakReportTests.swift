@@ -139,8 +139,8 @@ import Testing
     ("\"verdict\":\"passed\"", "\"verdict\":\"failed\"", "verdict: says text 'failed'"),
     ("\"ending\":\"complete\"", "\"ending\":\"failed\"", "ending: 'failed' is not complete"),
     ("\"ending\":\"complete\"", "\"ending\":\"stopped by SIGTERM\"", "passed: is true"),
-    ("\"worlds\":4", "\"worlds\":3", "worlds: there are 3, but a complete run of these seeds has 4"),
-    ("\"worlds\":4", "\"worlds\":0", "worlds: there are 0, but a complete run of these seeds has 4"),
+    ("\"worlds\":4", "\"worlds\":3", "worlds: has 3 worlds, but a complete run of these seeds has 4"),
+    ("\"worlds\":4", "\"worlds\":0", "worlds: has 0 worlds, but a complete run of these seeds has 4"),
     (
       "\"seeds\":4,\"ending\":\"complete\",\"worlds\":4", "\"seeds\":0,\"ending\":\"complete\",\"worlds\":0",
       "passed: is true"

@@ -105,6 +105,6 @@ import Testing
     watch = WindowWatch(end: .device)
     #expect(
       watch.sent(syn(10, acknowledging: 50), payload: LinkParameters().encoded.span.bytes)?.text
-        == "answered a SYN with number 50, which never came")
+        == "answered a SYN with number 50, which never arrived")
   }
 }

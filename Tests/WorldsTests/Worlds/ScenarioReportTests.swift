@@ -54,7 +54,7 @@ import Testing
   @Test(arguments: [
     ("\"passed\":true,\"verdict\"", "\"passed\":false,\"verdict\"", "passed: is false"),
     ("\"passed\":true,\"text\"", "\"passed\":false,\"text\"", "passed: is true"),
-    ("\"program\"", "\"planned\":[\"s0\",\"s1\",\"s2\"],\"program\"", "scenarios: there are 2, but a complete run"),
+    ("\"program\"", "\"planned\":[\"s0\",\"s1\",\"s2\"],\"program\"", "scenarios: has 2 scenarios, but a complete run"),
     ("\"program\"", "\"planned\":[\"s0\"],\"program\"", "scenarios: a scenario appears twice, or was not planned"),
     ("\"program\"", "\"ending\":\"stopped by SIGHUP\",\"program\"", "passed: is true"),
     (

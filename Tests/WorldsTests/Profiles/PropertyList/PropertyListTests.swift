@@ -61,7 +61,7 @@ import Testing
       "<!DOCTYPE plist [<!ENTITY a \"b\">]><plist/>",
       "Info.plist:1:1: document types with their own definitions are not supported"
     ),
-    ("<plist><string a=\"b\"/></plist>", "Info.plist:1:8: attributes of <string> are not read"),
+    ("<plist><string a=\"b\"/></plist>", "Info.plist:1:8: attributes of <string> are not supported"),
     ("<?xml encoding=\"UTF-16\"?><plist/>", "Info.plist:1:1: the encoding is not UTF-8"),
     ("<plist>\0</plist>", "Info.plist is neither a binary property list nor UTF-8 XML"),
   ])
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Array("bplist00".utf8), "it has only 8 bytes"),
+    (Array("bplist00".utf8), "the file has only 8 bytes"),
     (binary([[0x08]], top: 1), "the trailer refers to missing bytes"),
     (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
     (binary([[0xA1, 7], [0x08]]), "byte 9 refers to a missing object"),
