@@ -106,8 +106,7 @@ extension TransportError: CustomStringConvertible {
       }
     case .timedOut(let address, let limit): "\(address) did not answer within \(limit.inSeconds) s"
     case .remoteNotAllowed(let address):
-      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections to other machines must be allowed "
-        + "explicitly"
+      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections to other machines must be allowed"
     case .notPermitted(let address, let detail, let fix):
       "\(address) cannot be opened: \(detail)" + (fix.map { "; \($0)" } ?? "")
     case .otherUser(let address, let detail): "\(address) is not trusted: \(detail)"

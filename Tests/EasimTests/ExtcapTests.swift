@@ -118,7 +118,7 @@ import Testing
     let made = try local.run("profile", "import", place.file("7.pcapng"), place.file("12.pcapng"))
     #expect(made.ending == .exit(0), "\(made.err)")
     #expect(made.out.contains("SET (\\\\d+)") && made.out.contains("NOW ${1}"), "\(made.out)")
-    #expect(try local.run("profile", "show", "echo", "lamp").err.contains("takes one name"))
+    #expect(try local.run("profile", "show", "echo", "lamp").err.contains("takes only one name"))
     #expect(try local.run("profile", "import", place.file("lamp.json5"), "x").err.contains("only captures"))
   }
 }

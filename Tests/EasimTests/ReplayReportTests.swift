@@ -63,11 +63,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("\"masked\":1", "\"masked\":9", "sessions[0].masked: is 9, but 8 bytes came"),
+    ("\"masked\":1", "\"masked\":9", "sessions[0].masked: is 9, but 8 bytes arrived"),
     ("\"played\":true", "\"played\":false", "sessions[0].bytes: is 8, but the session was not played"),
     (
       "\"text\":\"as recorded\"", "\"text\":\"it ended early\"",
-      "sessions[0].text: says 'it ended early', but the session"
+      "sessions[0].text: is 'it ended early', but the session"
     ),
     (
       "\"text\":\"as recorded\"", "\"text\":\"as recorded\",\"got\":\"00\"",

@@ -59,10 +59,10 @@ import Testing
     #expect(replay.outLines.contains { $0.hasPrefix("recorded  0000  68 65 6c 6c 6f ") }, "\(replay.out)")
     #expect(replay.outLines.contains { $0.hasPrefix("received  0000  68 65 4c 6c 6f ") })
     #expect(replay.outLines.contains { $0 == String(repeating: " ", count: 22) + "^^" })
-    #expect(replay.outLines.last?.contains("byte 2 from the accessory is 4C, recorded was 6C, packet ") == true)
+    #expect(replay.outLines.last?.contains("byte 2 from the accessory is 4C instead of 6C, packet ") == true)
     for name in ["d.json", "d.html", "d.xml"] {
       let report = String(decoding: place.bytes(name) ?? [], as: UTF8.self)
-      #expect(report.contains("byte 2 from the accessory is 4C, recorded was 6C"), "\(name)")
+      #expect(report.contains("byte 2 from the accessory is 4C instead of 6C"), "\(name)")
     }
     let show = try Program.run("report", "show", reports[0], "--report", place.file("again.html"))
     #expect(show.ending == .exit(1) && show.out.contains("received  0000  68 65 4c 6c 6f "), "\(show.out)\(show.err)")

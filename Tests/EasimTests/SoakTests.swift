@@ -140,7 +140,7 @@ import Testing
     place.write(text, to: "s.json5")
     let run = try Program.run("scenario", "run", place.file("s.json5"), option)
     #expect(run.ending == .exit(2))
-    #expect(run.err.contains("this one has 'apps'"))
+    #expect(run.err.contains("this scenario has 'apps'"))
     let other = try Program.run("run", "--scenario", place.file("s.json5"))
     #expect(other.ending == .exit(2))
     #expect(other.err.contains("has 'apps' and runs in one process: easim scenario run"))

@@ -200,10 +200,10 @@ import Testing
     #expect(error(long)?.description == "byte 18: the configuration claims 33 bytes, but only 32 follow")
     var short = Self.device + Self.highSpeed
     short[20] = 0x1F
-    #expect(error(short)?.description == "byte 43: a descriptor claims 7 bytes, and 6 follow")
+    #expect(error(short)?.description == "byte 43: a descriptor claims 7 bytes, but only 6 follow")
     var endless = Self.device + Self.highSpeed
     endless[27] = 0
-    #expect(error(endless)?.description == "byte 27: a descriptor claims 0 bytes, and 23 follow")
+    #expect(error(endless)?.description == "byte 27: a descriptor claims 0 bytes, but only 23 follow")
     var stunted = Self.device + Self.highSpeed
     stunted[27] = 5
     #expect(error(stunted)?.description == "byte 27: an interface descriptor has 9 bytes, not 5")

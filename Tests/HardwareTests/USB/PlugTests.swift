@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func aListOfTheAbsurdIsAnErrorAtOnce() {
-    #expect(throws: PlugProblem.failed("it lists 4294967295 devices, more than 4096")) {
+    #expect(throws: PlugProblem.failed("the server lists 4294967295 devices, more than 4096")) {
       try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF])
     }
   }

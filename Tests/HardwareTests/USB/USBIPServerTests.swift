@@ -414,6 +414,6 @@ import Testing
     }
     try rig.settle()
     #expect(client.end != nil)
-    #expect(rig.complaints.first?.contains("it has 1024 transfers pending") == true)
+    #expect(rig.complaints.first?.contains("the client has 1024 transfers pending") == true)
   }
 }

@@ -138,7 +138,7 @@ import Testing
 
   @Test(arguments: [
     ("", "parameter 0 (data) is missing, at byte 0: (nothing)"),
-    ("00050000ce" + "00050000ce", "parameter 0 (data) comes twice, at byte 5: ce"),
+    ("00050000ce" + "00050000ce", "parameter 0 (data) occurs twice, at byte 5: ce"),
     ("000500", "a parameter needs 4 bytes but has 3, at byte 0: 00 05 00"),
   ])
   func aCertificateMessageThatCannotBeReadIsToldAndWaitedForAgain(_ body: String, _ problem: String) {

@@ -130,7 +130,7 @@ import Testing
   @Test(arguments: [
     ("", "parameter 0 (protocol) is missing, at byte 0: (nothing)"),
     ("0005000001", "parameter 1 (session) is missing, at byte 0: (nothing)"),
-    ("000500000100060001000100060001 0002", "parameter 1 (session) comes twice, at byte 11: 00 02"),
+    ("000500000100060001000100060001 0002", "parameter 1 (session) occurs twice, at byte 11: 00 02"),
     ("000600000001" + "000600010001", "parameter 0 has 2 bytes instead of 1, at byte 0: 00 01"),
     ("0005000001" + "0005000101", "parameter 1 has 1 bytes instead of 2, at byte 5: 01"),
   ])

@@ -123,7 +123,7 @@ import Testing
       problem("0005000102") { _ = try $0[0].bool() } == "parameter 1 is 2 instead of 0 or 1, at byte 0: 02")
     #expect(
       problem("00070006ea00ea") { _ = try $0[0].list() }
-        == "parameter 6 has 3 bytes, which is not a list of two-byte numbers,  at byte 0: ea 00 ea")
+        == "parameter 6 has 3 bytes, which is not a list of two-byte numbers, at byte 0: ea 00 ea")
     #expect(
       problem("0005000201") { try $0[0].none() }
         == "parameter 2 must have no value but has 1 bytes, at byte 0: 01")

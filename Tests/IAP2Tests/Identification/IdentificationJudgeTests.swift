@@ -60,7 +60,7 @@ import Testing
     Case(.unreadableParameter, 8, "parameter 8 has 2 bytes instead of 1, at byte 65: 00 00", set(8, "0000")),
     Case(
       .unreadableParameter, 6,
-      "parameter 6 has 3 bytes, which is not a list of two-byte numbers,  at byte 51: ea 03 ea",
+      "parameter 6 has 3 bytes, which is not a list of two-byte numbers, at byte 51: ea 03 ea",
       set(6, "ea03ea")),
     Case(
       .unreadableParameter, 10, "parameter 0 (protocol number) is missing, at byte 76: (nothing)",

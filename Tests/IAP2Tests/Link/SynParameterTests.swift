@@ -21,8 +21,8 @@ import Testing
   ]
 
   static let unreadable = [
-    Case(payload: "", problem: "it has 0 bytes but needs at least 13"),
-    Case(payload: "01 20 ffff 07d0 0016 1e", problem: "it has 9 bytes but needs at least 13"),
+    Case(payload: "", problem: "the payload has 0 bytes but needs at least 13"),
+    Case(payload: "01 20 ffff 07d0 0016 1e", problem: "the payload has 9 bytes but needs at least 13"),
     Case(
       payload: Sheet.parameters(sessions: "010001 02"),
       problem: "the session table has 4 bytes, which is not a multiple of 3"),

@@ -89,7 +89,7 @@ import Testing
     ),
     (
       "\"name\":\"p99>5ms\"", "\"name\":\"p98>5ms\"",
-      "checks[1].name: says text 'p98>5ms', but the other keys give 'p99>5ms'"
+      "checks[1].name: is text 'p98>5ms', but the other keys give 'p99>5ms'"
     ),
     ("\"checks\":[", "\"checks\":[],\"was\":[", "checks: has 0, but the other keys give 2"),
   ]) func aStoredGoalIsCompared(old: String, new: String, complaint: String) throws {

@@ -136,7 +136,7 @@ import Testing
 
   @Test(arguments: [
     ("\"passed\":true", "\"passed\":false", "passed: is false"),
-    ("\"verdict\":\"passed\"", "\"verdict\":\"failed\"", "verdict: says text 'failed'"),
+    ("\"verdict\":\"passed\"", "\"verdict\":\"failed\"", "verdict: is text 'failed'"),
     ("\"ending\":\"complete\"", "\"ending\":\"failed\"", "ending: 'failed' is not complete"),
     ("\"ending\":\"complete\"", "\"ending\":\"stopped by SIGTERM\"", "passed: is true"),
     ("\"worlds\":4", "\"worlds\":3", "worlds: has 3 worlds, but a complete run of these seeds has 4"),
@@ -155,7 +155,7 @@ import Testing
       "\"failures\":1,\"failed\":[{\"seed\":9,\"violations\":[{\"rule\":\"r\",\"nanoseconds\":1,\"text\":\"t\"}]}]",
       "failed: a seed appears twice, is out of order, or is not part of the run"
     ),
-    ("\"missing\":[]", "\"missing\":[\"link came up\"]", "missing: says"),
+    ("\"missing\":[]", "\"missing\":[\"link came up\"]", "missing: is"),
     (
       "\"first\":0", "\"forbidden\":[\"linkUp\"],\"first\":0",
       "failures: is 0, but 'linkUp' was reached, which is forbidden"

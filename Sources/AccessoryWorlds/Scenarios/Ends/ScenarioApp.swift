@@ -233,7 +233,7 @@ package final class ScenarioSDK {
 
   /// Performs a step for the SDK in the app with this view. If the app is not running, the view is nil.
   package func perform(_ action: AppAction, in view: AppView?) {
-    guard let view else { return note("the app is not running, so a step of another SDK is skipped") }
+    guard let view else { return note("the app is not running, so this step is skipped: a step of another SDK") }
     switch action {
     case .opensSession(let name):
       note("another SDK in the app opens a session with \(name)")
