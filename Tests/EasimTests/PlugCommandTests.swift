@@ -31,7 +31,10 @@ import Testing
       Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
       "the server does not speak USB/IP 1.1.1: its answer begins with 72, 84"
     ),
-    ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "the server lists 4294967295 devices, more than 4096"),
+    (
+      [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF],
+      "the server lists 4294967295 devices, more than 4096"
+    ),
     ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0], "the server has no accessory"),
   ]) func whatAServerSaysInsteadIsTheReason(answer: [UInt8], reason: String) throws {
     let server = try OddServer()
