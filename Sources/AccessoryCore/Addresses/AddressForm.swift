@@ -4,9 +4,9 @@ public struct AddressForm: Equatable, Sendable {
   public let written: String
   /// A valid example.
   public let example: String
-  /// What a host connects to at such an address, or nil if the form is not for hosts.
+  /// What a host connects to when it uses this form, or nil if hosts cannot use the form.
   public let host: String?
-  /// Where a simulated accessory with such an address appears, or nil if the form is not for simulated accessories.
+  /// Where an accessory simulated at an address of this form appears, or nil if the form is only for hosts.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

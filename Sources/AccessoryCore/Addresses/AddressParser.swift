@@ -17,7 +17,7 @@ extension Address {
 struct AddressParser {
   let text: String
 
-  /// The kinds in the order in which they are listed and suggested.
+  /// The kinds of addresses, in the order in which errors list and suggest them.
   private static let kinds = Address.Kind.allCases.map(\.rawValue)
 
   func parse() throws(AddressError) -> Address {
@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part of the text. The part must be a slice, because a slice knows its position.
+  /// Creates an error about a part of the text. `part` must be a slice of the text, because a slice knows its position.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -86,8 +86,8 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// Parses the text as if it followed `kind:`. Returns nil unless the result is valid and unambiguous, as for
-  /// `localhost:7000`, `1-2.4` or `hci0`.
+  /// Parses the text as if it followed `kind:`. Returns the address if it is valid and unambiguous (`localhost:7000`,
+  /// `1-2.4`, `hci0`), and nil otherwise.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }
@@ -195,8 +195,7 @@ extension AddressParser {
   }
 }
 
-/// Escapes serial numbers in addresses of a local directory, where '#' ends the directory and '/' separates
-/// directories.
+/// Escapes serial numbers in `local:` addresses, where '#' ends the directory and '/' separates directories.
 enum LocalSerial {
   private static let codes: [(code: String, character: Character)] = [
     ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),

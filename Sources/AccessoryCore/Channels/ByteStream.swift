@@ -1,8 +1,8 @@
 /// A stream of bytes whose two directions end separately: a program's stdin and stdout, or a connected socket. A
 /// ``Channel``, by contrast, ends as a whole.
 ///
-/// A stream belongs to one loop. The stream reads only on request, and keeps the bytes that the handler does not accept
-/// (at most the bytes of one read).
+/// A stream belongs to one loop. The stream reads only on request, and keeps any bytes that the handler does not accept
+/// (at most one read's worth).
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before the first ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
@@ -26,11 +26,11 @@ package protocol ByteStream: AnyObject {
   func close()
 }
 
-/// Receives a ``ByteStream``'s events, on the stream's loop. Of the stream's methods, only
-/// ``ByteStream/resumeReading()`` may call the handler before it returns.
+/// Receives a ``ByteStream``'s events, on the stream's loop. ``ByteStream/resumeReading()`` is the only method of a
+/// stream that can call the handler before it returns.
 package protocol ByteStreamHandler: AnyObject {
-  /// Called when bytes have been read. Returns how many bytes the handler accepted. The other bytes are kept, and
-  /// nothing is read until ``ByteStream/resumeReading()``.
+  /// Called when bytes have been read. Returns how many bytes the handler accepted. The stream keeps any bytes that
+  /// were not accepted, and stops reading until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
   /// Called when the input has ended and all received bytes have been accepted. The reason is nil after an orderly end.

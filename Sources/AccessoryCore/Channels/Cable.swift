@@ -25,9 +25,9 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether the cable is reserved for its two ends, as on a serial line, a device port or a cable in memory, so that
-  /// no other host or accessory can take the place of either end. On a dedicated cable, the other end may stay silent
-  /// indefinitely, for example because it is switched off.
+  /// Whether no other host or accessory can take the place of either end, as on a serial line, a device port or an
+  /// in-memory cable. On a dedicated cable, the other end may stay silent indefinitely, for example because it is
+  /// switched off.
   public private(set) var isDedicated = false
 
   /// Creates a cable with only a main channel.
@@ -96,7 +96,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// The refusal of a second session, because each native channel carries one session at a time.
+  /// The refusal to use when the native channel already carries a session.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

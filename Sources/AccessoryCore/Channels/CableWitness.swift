@@ -1,6 +1,6 @@
 /// Observes one channel at one end of a cable without changing anything, for a transcript, a capture or a check.
 public protocol CableWitness: AnyObject {
-  /// Called when this end's owner has started to receive bytes.
+  /// Called when the owner of this end has started to receive bytes.
   func began(_ owner: any ChannelHandler)
 
   /// Called when bytes that `end` sent have passed through the channel. On a native channel, each call reports one
@@ -10,7 +10,7 @@ public protocol CableWitness: AnyObject {
   /// Called when a fault has affected a packet that `end` sent.
   func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
 
-  /// Called when this end's owner has handled the bytes that it received.
+  /// Called when the owner of this end has handled the bytes that arrived.
   func handled()
 
   /// Called when the channel has ended; `reason` is nil if the owner at this end closed it.
@@ -48,8 +48,8 @@ extension Cable {
     }
   }
 
-  /// Returns this cable with an observer for each of its channels at this end. The closure `witness` creates the
-  /// observers, and receives the protocol of a native channel. The cable pauses while `gate` is closed.
+  /// Returns this cable with an observer for each of its channels at this end. `witness` is called to create each
+  /// observer; for a native channel, it is passed the channel's protocol. The cable pauses while `gate` is closed.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -60,7 +60,7 @@ extension Cable {
   }
 }
 
-/// Wraps a channel to report its bytes at this end to a witness, and to pause the channel while a gate is closed.
+/// Wraps a channel, reports the bytes that pass this end to a witness, and pauses while a gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -105,7 +105,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     if handler != nil, !isPaused { inner.pauseReading() }
   }
 
-  /// Resumes reading, unless the handler paused it, and notifies a sender whose bytes were refused.
+  /// Resumes reading unless the handler has paused it, and notifies the sender if its bytes were refused.
   func gateOpened() {
     guard handler != nil else { return }
     if !isPaused { inner.resumeReading() }
@@ -169,11 +169,11 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 ///
 /// A transcript or capture must be complete, so its writer closes the gate when too many bytes are waiting to be
 /// written, and opens it again later. While the gate is closed, nothing is read from the cables and `send` accepts
-/// nothing. While the gate is closed, the line looks idle to the peer, which may give up when its own timeouts expire.
+/// nothing. To the peer, a closed gate looks like an idle line, so the peer may give up when its own timeouts expire.
 ///
 /// A gate belongs to the same loop as its cables.
 public final class CableGate {
-  /// Whether cables may send and receive.
+  /// Whether cables are allowed to send and receive.
   public private(set) var isOpen = true
   private var channels: [Weak<WitnessedChannel>] = []
 
@@ -185,7 +185,7 @@ public final class CableGate {
     channels.append(Weak(channel))
   }
 
-  /// Pauses all cables. This method may be called during `send` and `received`.
+  /// Pauses all cables. It is safe to call this method during `send` and `received`.
   public func close() {
     guard isOpen else { return }
     isOpen = false
@@ -196,7 +196,7 @@ public final class CableGate {
   public func open() {
     guard !isOpen else { return }
     isOpen = true
-    // The first cable to resume may fill the queue and close the gate again.
+    // As soon as one cable resumes, it may fill the queue and close the gate again.
     for entry in channels where isOpen { entry.object?.gateOpened() }
   }
 }

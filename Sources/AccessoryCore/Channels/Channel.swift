@@ -1,12 +1,12 @@
-// This module's public interface uses the instants, hex formatting and byte queues of WireBasics.
+// Exported because this module's public interface uses the instants, hex formatting and byte queues of WireBasics.
 @_exported import WireBasics
 
 /// A byte pipe between an accessory and a device: memory, a socket, a pty, a serial line or a USB bulk pair.
 ///
 /// A channel belongs to one loop, and may be used only on that loop. A channel guarantees only the order of bytes,
 /// which may arrive split or joined in any way. `send` returns how many bytes it accepted, and
-/// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again. This design suits media that complete
-/// transfers (USB) as well as media that become ready (sockets).
+/// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again. This design suits both media that
+/// complete transfers (USB) and media that become ready (sockets).
 ///
 /// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. A
 /// channel ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
@@ -14,7 +14,7 @@
 ///
 /// **If the channel ends while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes
 /// are unread, an orderly end is reported only after ``resumeReading()``, because the bytes are delivered first. In two
-/// cases, the report does not wait and the unread bytes are dropped:
+/// cases, the end is reported immediately and the unread bytes are dropped:
 ///
 /// - the peer is lost, because of a reset, a hang-up or an unplugged device;
 /// - the peer is gone after a partial `send`, in which case the owner would otherwise wait for room forever.
@@ -29,8 +29,8 @@ public protocol Channel: AnyObject {
   /// between transfers.
   var keepsTransfersApart: Bool { get }
 
-  /// The maximum number of bytes of one `send` that fit in one frame of the medium, or nil if the medium has no frames.
-  /// A packet is cheaper to send if it fits into one frame.
+  /// The largest `send` that fits into one of the medium's frames, or nil if the medium has no frames. A packet is
+  /// cheaper to send if it fits into one frame.
   var longestTransfer: Int? { get }
 
   /// Starts receiving. The handler is retained until the channel ends, and is never called during `start` or `send`.
@@ -41,7 +41,7 @@ public protocol Channel: AnyObject {
   func send(_ bytes: RawSpan) -> Int
 
   /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes were accepted in total. With this
-  /// method, senders need not copy a large body into one buffer with a small head. On media that keep transfers apart,
+  /// method, senders need not copy a small head and a large body into one buffer. On media that keep transfers apart,
   /// head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
@@ -76,7 +76,7 @@ extension Channel {
 
 /// Receives a channel's events. The handler is called on the channel's loop, and never during a call to the channel.
 public protocol ChannelHandler: AnyObject {
-  /// Called when bytes have arrived. The bytes are valid only during this call; copy whatever is needed longer.
+  /// Called when bytes have arrived. The bytes are valid only during this call; copy any that are needed later.
   func channel(_ channel: any Channel, received bytes: RawSpan)
 
   /// Called when there is room again after a partial `send`.
@@ -95,8 +95,8 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// This end failed; the text gives the system's reason.
   case failed(String)
 
-  /// Returns the value to report when a paused channel ends and drops `unread` bytes. Only a loss may drop bytes, so
-  /// ``closedByPeer`` becomes a loss.
+  /// Returns the value to report when a paused channel ends and drops `unread` bytes. ``closedByPeer`` becomes a loss,
+  /// because an orderly end never drops bytes.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }
     let dropped = "\(unread) of its bytes were not read"

@@ -20,8 +20,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // To send and receive fast, this type omits exclusivity checks and weak references. The omission is safe, because
-  // both ends belong to one loop, and an end that is released clears the other end's reference to it.
+  // For speed, this type uses neither exclusivity checks nor weak references. Both ends belong to one loop, and an end
+  // that is released clears the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
@@ -142,8 +142,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the owner would wait forever, because it is waiting for room to send and has paused reading, but the other
-  /// end is gone.
+  /// True if the other end is gone and the owner, which has paused reading, would wait forever for room to send.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   private func waitForNothing() {

@@ -10,8 +10,8 @@ final class LoopbackPipe {
     var count: Int
   }
 
-  /// A line with a limited rate delivers as many bytes at a time as it carries in a hundredth of a second, but at least
-  /// this many.
+  /// The fewest bytes that a rate-limited line delivers at a time; faster lines deliver a hundredth of a second's
+  /// worth.
   private static let leastStep = 64
 
   private let capacity: Int
@@ -107,7 +107,7 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns the time of the receiver's next notification, either about bytes (if it wants them) or about the pipe's
+  /// Returns the time at which the receiver must next be notified, either of bytes (if it wants them) or of the pipe's
   /// end. If `endWaits` is set, the end is reported only after all bytes have been delivered.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {

@@ -21,7 +21,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// Creates an unarmed timer. When the timer's deadline arrives, the loop calls `work`. Create and use timers only on
   /// the loop.
   ///
-  /// Create a timer once and move it often: moving a timer allocates nothing, so it can be moved with every packet.
+  /// Create a timer once and move it as often as needed: moving a timer allocates nothing.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
   /// Runs `work` on the loop in a later turn. This is the only method that other threads may call.
@@ -58,8 +58,8 @@ public protocol PollingLoop: EventLoop {
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's only read buffer. The contents are valid until `body` returns; copy whatever is needed longer.
-  /// Only one caller at a time can borrow the buffer.
+  /// Lends the loop's only read buffer. The contents are valid until `body` returns; copy any bytes that are needed
+  /// later. Only one caller at a time can borrow the buffer.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 

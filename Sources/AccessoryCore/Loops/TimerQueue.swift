@@ -34,17 +34,17 @@ public final class TimerQueue {
     return heap.first?.deadline
   }
 
-  /// A mark that separates the timers armed so far from timers armed later, for ``popDue(at:armedBefore:)``.
+  /// A number that separates timers armed so far from timers armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
   /// Removes and returns the next timer that is due at `now`, so that the caller can fire it. Returns nil if no timer
   /// is due.
   ///
   /// Timers are removed one at a time, because the work of one timer may arm, move or cancel other timers. A loop
-  /// passes the mark from the start of its turn. Timers armed after the mark wait for the next turn, so timers that arm
-  /// each other do not block other work.
+  /// passes the ``mark`` that it read at the start of its turn. Timers armed during the turn then wait for the next
+  /// turn, so timers that arm each other do not block other work.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
-    // No entry has a later deadline than its timer, so if the first entry is in the future, all timers are.
+    // An entry's deadline is never later than its timer's, so if the first entry is not due, no timer is due.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }
@@ -71,7 +71,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings an active entry to the top: drops cancelled entries, and moves entries whose deadlines have changed.
+  /// Drops cancelled entries and moves entries whose deadlines have changed, until the top entry is active.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -164,7 +164,7 @@ public final class LoopTimer {
     queue.insert(self, at: instant)
   }
 
-  /// Arms the timer, unless it will fire earlier anyway.
+  /// Arms the timer, unless it is already due to fire earlier.
   public func arm(noLaterThan instant: Instant) {
     if let deadline, deadline <= instant { return }
     arm(at: instant)

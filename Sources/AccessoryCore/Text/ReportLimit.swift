@@ -5,7 +5,7 @@
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
 /// ```
 ///
-/// Invariant: a deadline exists only while some counted messages have not been reported.
+/// Invariant: there is a deadline only while some messages have been counted but not reported.
 package struct MessageRate: Equatable, Sendable {
   /// The period over which messages are counted.
   package static let period = Duration.seconds(10)
@@ -114,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// The kept sentences, followed by a sentence that gives the number of dropped sentences.
+  /// The sentences that were kept, followed by one that gives the number of dropped sentences.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more, which were not kept"]
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The system's monotonic clock. The clock counts from the creation of this value, so that instants are small enough to
-/// be readable.
+/// The system's monotonic clock. The clock starts at 0 when this value is created, so that instants are short and
+/// readable.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
@@ -37,7 +37,7 @@ public struct CalendarTime: Equatable, Sendable {
     (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
   }
 
-  /// Returns a date and time as seconds since 1970, or nil if the date does not exist, such as 31 April.
+  /// Returns a date and time as seconds since 1970, or nil for a date that does not exist, such as 31 April.
   public static func seconds(
     _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
   ) -> Int? {

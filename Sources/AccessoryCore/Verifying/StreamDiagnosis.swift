@@ -148,7 +148,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Searches for a short range, which need not contain a whole block, at the starts of the last bursts. Returns the
+  /// Searches for a short range, which need not contain a whole block, at the start of each recent burst. Returns the
   /// range's position in the stream.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
@@ -218,7 +218,8 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the bytes before the block found at `index`, and the segment around the block. Returns where to continue.
+  /// Adds the bytes before the block found at `index`, and the segment around the block. Returns the index at which to
+  /// continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     // The previous segment may have claimed a few bytes that match it by chance but belong to this segment.
     if let last = all.last, last.range.upperBound > index {

@@ -100,7 +100,7 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// How a stream is divided into bursts, as far as that is known.
+/// How a stream is divided into bursts, as far as is known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
@@ -140,8 +140,7 @@ public enum StreamCuts: Equatable, Sendable {
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst starts at a position. If the stream has no bursts, returns true at the start of the
-  /// stream.
+  /// Returns true if a burst starts at a position. If the stream has no bursts, returns true only at its start.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
   /// Returns the start positions of the bursts before a position, latest first, up to a maximum count.

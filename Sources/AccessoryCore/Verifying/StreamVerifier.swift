@@ -25,10 +25,10 @@ public struct StreamVerifier {
   /// Whether a wrong byte has arrived and has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether the limit of collected bytes has been reached, in which case ``conclude(_:)`` should be called.
+  /// True if no more bytes can be collected and ``conclude(_:)`` should be called.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
-  /// Compares received bytes. Returns false once a byte has been wrong.
+  /// Compares received bytes. Returns false if a wrong byte has arrived and has not been reported yet.
   @inline(__always)
   public mutating func check(_ bytes: RawSpan, _ scratch: UniqueScratch) -> Bool {
     if evidence.isEmpty {
@@ -52,7 +52,8 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues after the collected bytes. A steady verifier has no findings.
+  /// Returns the findings, and then expects the bytes that follow the collected ones. A steady verifier has no
+  /// findings.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)

@@ -39,7 +39,7 @@ public struct UniqueStream: Hashable, Sendable {
   public let session: Int
   private let key: UInt64
 
-  /// Creates the stream of a session in a run.
+  /// Creates the stream for session number `session` in the run with this seed.
   public init(seed: UInt64, session: Int) {
     self.seed = seed
     self.session = session & (Self.sessionLimit - 1)
@@ -95,7 +95,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Reading
 
-  /// The run, session and offset to which a block belongs.
+  /// The run, session and offset that a block belongs to.
   public struct Place: Equatable, Sendable {
     /// The seed of the run in which the block was generated.
     public let seed: UInt64
@@ -118,8 +118,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// Mixes each bit of a seed into all other bits, in a way that can be reversed. The mixing is the last step of
-  /// splitmix64.
+  /// Reversibly mixes each bit of a seed into all the others, using the last step of splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -134,8 +133,8 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// Uses Newton's method to return the inverse of an odd number modulo 2^64. Each round doubles the number of correct
-  /// bits.
+  /// Returns the inverse of an odd number modulo 2^64, computed with Newton's method. Each round doubles the number of
+  /// correct bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd
     for _ in 0..<5 { inverse &*= 2 &- odd &* inverse }
