@@ -113,10 +113,11 @@ struct PhaseClock {
     begin(next, now: now)
   }
 
-  /// Handles the deadline. Returns a description of the silence if the other side was silent for too long.
+  /// Handles the deadline. Returns the phase that took too long and its limit, or nil if the other side was not silent
+  /// for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
-    // No event reports the change from detection to synchronization, which has a limit of its own.
+    // No event reports the change from detection to synchronization, which has its own limit.
     if phase == .detection, current == .synchronization {
       begin(current, now: now)
       return nil

@@ -23,8 +23,7 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// Allows the rules to send from now on. `declared` lists the messages that the other side can receive; nil means all
-  /// messages.
+  /// Allows the rules to send from now on. If `declared` is not nil, the other side can receive only these messages.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }

@@ -21,7 +21,7 @@ static void (*add_timer_hook)(const void *, const void *);
 static bool (*move_timer_hook)(const void *, double);
 static double (*timer_date_hook)(const void *);
 static void (*forget_timer_hook)(const void *);
-// This flag is set after all hooks, so that a thread that reads true also sees the hooks.
+// This flag is set after all hooks, so that a thread that finds it set also sees the hooks.
 static atomic_bool has_begun;
 
 // Returns the system's function, which is the next definition of the name after this program's.
@@ -32,7 +32,7 @@ static void *system_function(const char *name) {
   abort();
 }
 
-// Defines `own` as the system's function with this type and name, which is looked up only once.
+// Defines `own` as the system function with this type and name, and looks it up only once.
 #define SYSTEM(type, name)                                                                                             \
   static _Atomic(__typeof__(type)) known;                                                                              \
   __typeof__(type) own = atomic_load_explicit(&known, memory_order_relaxed);                                           \

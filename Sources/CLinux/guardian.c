@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long the processes that the program leaves running have to end after SIGTERM.
+// How long processes that the program left running may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
 // Everything that the child needs, prepared before the fork.
@@ -210,7 +210,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
   close(reins[0]);
   close(report[1]);
   if (code == 0) {
-    // The end of file on this pipe means that exec succeeded.
+    // End of file on this pipe means that exec succeeded.
     int failure = 0;
     ssize_t count;
     do count = read(report[0], &failure, sizeof failure);

@@ -38,8 +38,8 @@ public enum Refusal: Equatable, Sendable {
     case transcript
   }
 
-  /// Advice on what the user can try. `name` returns what a remedy is called in the program that shows the advice, or
-  /// nil if that program does not offer the remedy.
+  /// Advice on what the user can try. `name` returns the name of a remedy in the program that shows the advice, or nil
+  /// if the program does not offer it.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

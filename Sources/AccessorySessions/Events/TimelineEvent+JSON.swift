@@ -28,8 +28,8 @@ extension TimelineEvent {
   /// ```
   public var json: String { object().text }
 
-  /// Returns the event as a JSON object. The closure `name` returns what a remedy is called in the program that shows
-  /// the event.
+  /// Returns the event as a JSON object. The closure `name` returns the name of a remedy in the program that shows the
+  /// event.
   public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side, ["accessory": subject?.json])
     switch kind {
@@ -97,7 +97,7 @@ extension JSONObject {
     }
   }
 
-  /// Adds bytes. If there are many, adds only the first ones and the total number.
+  /// Adds bytes. Long data is truncated, and its full length is added.
   private mutating func addHex(_ bytes: [UInt8]) {
     let shown = 1_024
     add(["hex": Hex.plain(bytes.prefix(shown)), "bytes": bytes.count > shown ? bytes.count : nil])

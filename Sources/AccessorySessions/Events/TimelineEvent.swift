@@ -121,8 +121,8 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// The accessory that the event concerns.
   public var subject: Subject?
-  /// The number of the other side's accessory in its world, or nil if no world contains both sides. The number is known
-  /// even before the accessory identifies itself. Timelines and files do not include this number.
+  /// The number of the other side's accessory in the world, or nil if the sides are not in the same world. The number
+  /// is known even before the accessory identifies itself. Timelines and files do not include this number.
   public var worldNumber: Int?
 
   /// Creates an event.

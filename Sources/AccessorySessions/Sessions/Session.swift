@@ -41,8 +41,8 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether the handler is notified only once about bytes that stay unread. Some systems have been seen to do this
-  /// (field failure W7, the event that never came).
+  /// Whether the handler is notified only once about bytes that stay unread. Some systems have been seen to notify apps
+  /// only once (field failure W7, the event that never came).
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -70,8 +70,8 @@ public final class Session {
   /// Called with the bytes that are read on this side, or nil if nothing observes the bytes.
   public var witness: ((RawSpan) -> Void)?
 
-  /// Offers all unread bytes to `body`, which returns how many it used. The rest are offered again later. Bytes
-  /// received before the session ended can still be read afterwards. Returns how many bytes were read.
+  /// Offers all unread bytes to `body`, which returns how many it used. Bytes that were not used are offered again
+  /// later. After the session has ended, bytes received earlier can still be read. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if filter != nil {

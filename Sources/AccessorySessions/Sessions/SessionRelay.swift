@@ -29,7 +29,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     package var sent = 0
     /// The number of bytes that arrived over the session.
     package var received = 0
-    /// The number of bytes that the session accepted but the other side had not acknowledged when the session ended.
+    /// The number of accepted bytes that the other side had not acknowledged when the session ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.

@@ -76,8 +76,8 @@ private struct Identity: Sendable {
   /// The authority is kept together with the identity, so that the authority's `ObjectIdentifier` cannot be reused.
   private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
 
-  /// Returns the identity shared by coprocessors with the same seed, and creates it if necessary. A run that creates
-  /// many worlds reuses the same seeds for their accessories.
+  /// Returns the identity shared by coprocessors with the same seed, creating it if necessary. A run that creates many
+  /// worlds reuses the same seeds for their accessories.
   static func shared(
     _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
   ) -> Identity {
@@ -134,8 +134,8 @@ protocol SigningKey: AnyObject, Sendable {
   /// libcrypto's key object, which X.509 calls need. The pointer is valid while this object exists.
   var key: OpaquePointer { get }
 
-  /// Returns the content of AA03 for a digest, which must have the size of this generation's digests. The same digest
-  /// always gives the same bytes.
+  /// Returns the content of AA03 for a digest of the size that this generation uses. The same digest always gives the
+  /// same bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
@@ -160,7 +160,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the serial in the certificate, which apps see as `certSerial`.
   public var serialByteCount: Int { traits.serial }
 
-  /// The size of the challenge in AA02, which is that of a SHA-256 or SHA-1 digest.
+  /// The size of the challenge in AA02, which equals the size of a SHA-256 or SHA-1 digest.
   public var challengeByteCount: Int { traits.challenge }
 
   /// The size of the response in AA03. The response is either r and s, concatenated, or one RSA number.

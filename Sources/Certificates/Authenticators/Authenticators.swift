@@ -62,7 +62,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response is not a valid signature of the challenge or its hash.
   case wrongSignature
-  /// The certificate does not belong to a stub, and stubs accept only certificates of stubs.
+  /// The certificate does not come from a stub, and stubs accept only stub certificates.
   case foreignCertificate(String)
   /// An external signer cannot be used or gave an invalid answer. The text names the signer.
   case signer(String)
@@ -85,8 +85,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   }
 }
 
-/// Turns every refusal by another authenticator into a warning, so that certificates of any form and invalid signatures
-/// are accepted.
+/// Turns another authenticator's refusals into warnings, so that any certificate and any signature is accepted.
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())

@@ -6,7 +6,7 @@ import Synchronization
 /// sizes, computed with a few hundred additions.
 ///
 /// The type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts only
-/// answers of stubs, whatever their seed, and detects a flipped bit anywhere in the certificate, the challenge or the
+/// answers from stubs, with any seed, and detects a flipped bit anywhere in the certificate, the challenge or the
 /// response. A device's seed affects only its challenges.
 ///
 /// ```swift

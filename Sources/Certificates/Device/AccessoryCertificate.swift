@@ -9,8 +9,8 @@ import Glibc
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate that cannot be read is attributed to an older coprocessor if it is longer than this. Other device
-  /// emulators determine every certificate's generation by its length.
+  /// A certificate that cannot be read and is longer than this is assumed to come from an older coprocessor. Other
+  /// device emulators determine every certificate's generation by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]

@@ -82,13 +82,13 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 }
 
 extension AccessoryCertificate {
-  /// Returns true if `response`, which must have the generation's size, is a signature of `digest` by the certificate's
-  /// key.
+  /// Returns true if `response` is a valid signature of `digest`, made with the certificate's key. `response` must have
+  /// the length that this generation uses.
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // The result 0 means that the signature is wrong, and a negative result means that the signature cannot be read. A
-    // device treats both cases alike.
+    // A result of 0 means that the signature is wrong; a negative result means that it cannot be read. A device treats
+    // both cases alike.
     switch generation {
     case .current:
       // The EVP interface is not used, because it would need the signature encoded as DER, only to decode it again.
@@ -114,7 +114,7 @@ extension AccessoryCertificate {
 struct CertificateCache {
   struct Entry: Sendable {
     let certificate: AccessoryCertificate
-    /// The reason why the chain is not trusted, or nil if it leads to a trusted certificate.
+    /// Why the certificate is not trusted, or nil if its chain leads to a trusted certificate.
     let chainProblem: String?
   }
 

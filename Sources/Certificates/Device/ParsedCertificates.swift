@@ -1,4 +1,4 @@
-/// The certificates of one envelope, held by libcrypto.
+/// The certificates in one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
   /// The limit exceeds what any real accessory sends: its certificate and the intermediates below the root.
   static let limit = 8
@@ -89,7 +89,7 @@ final class ParsedCertificates: @unchecked Sendable {
 /// Finds the point at which bytes stop being valid DER. Error messages include that point, because libcrypto's parsers
 /// report what is wrong but not where.
 ///
-/// The search follows only tags and lengths, so even bytes without such an error may not be a certificate.
+/// The search follows only tags and lengths, so bytes without errors are not necessarily a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
@@ -158,8 +158,8 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Returns the reason why the chain of `certificate` is not trusted, or nil if it leads to the trusted certificate.
-  /// The chain may include the other certificates in the envelope.
+  /// Returns why `certificate` is not trusted, or nil if its chain leads to the trusted certificate. The chain may
+  /// include the other certificates in the envelope.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
     // The stack only borrows the certificates, so freeing the stack does not free them.

@@ -9,7 +9,7 @@ struct CertificateDraft {
     var commonName: String
   }
 
-  /// Most signatures are 70 to 72 bytes long, and half of them have exactly this length.
+  /// Most signatures are 70 to 72 bytes long; half of all signatures have exactly this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]
