@@ -5,8 +5,8 @@
 ///                                      02 cancel ──▶ dropped          03 pause ──▶ waits
 /// ```
 ///
-/// Each packet begins with the transfer's number and one of these operations. An empty file is complete once its setup
-/// packet has arrived.
+/// Each packet begins with the transfer's number and one of the operations shown above. An empty file is complete once
+/// its setup packet has arrived.
 ///
 /// Invariants: no file grows beyond ``limit``, and there are never more than ``transferLimit`` transfers.
 public struct FileReceiver: Sendable {
@@ -123,7 +123,7 @@ public struct FileSender: Sendable {
   /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
 
-  /// Creates a sender that puts up to this number of file bytes into each packet.
+  /// Creates a sender whose packets each contain up to this many bytes of a file.
   public init(pieceSize: Int) {
     self.pieceSize = max(1, pieceSize)
   }

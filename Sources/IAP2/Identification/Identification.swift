@@ -25,7 +25,7 @@ public struct Identification: Hashable, Sendable {
   /// Parameter 10: the External Accessory protocols. If the accessory has the flicker quirk, this list is empty in its
   /// first identification.
   public var protocols: [ExternalAccessoryProtocol] = []
-  /// Parameter 11: the team ID that is used to match apps.
+  /// Parameter 11: the team ID that the device uses to find matching apps.
   public var appMatchTeamID: String?
   /// Parameter 12: the current language.
   public var currentLanguage = "en"

@@ -14,7 +14,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     return judge
   }
 
-  /// A judge that rejects what Apple devices have been seen to reject; every other finding is a warning.
+  /// A judge that rejects only what Apple devices have been seen to reject; every other finding is a warning.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.

@@ -1,6 +1,6 @@
 extension Link {
-  /// Handles a complete packet. If `hasRoom` is false because the packet's session cannot take the payload, the packet
-  /// is treated as lost, so that the other end retransmits it.
+  /// Handles a complete packet. If the packet's session cannot take the payload (`hasRoom` is false), the packet is
+  /// treated as lost, so that the other end retransmits it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
@@ -112,7 +112,7 @@ extension Link {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end keeps retransmitting a packet before it gives up on the link.
+  /// How long the other end retransmits a packet before it gives up on the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }

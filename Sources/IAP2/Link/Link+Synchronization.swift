@@ -25,8 +25,8 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// Handles an iAP1 frame. During detection, such a frame may tell the accessory that the device supports only iAP1.
-  /// All other frames are ignored, because damaged bytes can look like an iAP1 frame.
+  /// Handles an iAP1 frame. During detection, an iAP1 frame can tell the accessory that the device supports only iAP1.
+  /// Any other iAP1 frame is ignored, because damaged bytes can look like one.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
     guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }

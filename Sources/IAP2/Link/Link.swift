@@ -77,7 +77,7 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// The number of detection sequences that the device must still answer, each separately.
+  /// The number of detection sequences that the device has not answered; each needs its own answer.
   var unansweredProbes = 0
   /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8

@@ -11,7 +11,7 @@ public struct LinkCounters: Hashable, Sendable {
   public var hastened = 0
   /// Packets received again after they had been delivered.
   public var duplicates = 0
-  /// Packets received ahead of a missing packet.
+  /// Packets received while an earlier packet was missing.
   public var ahead = 0
   /// Packets received outside the window.
   public var outside = 0

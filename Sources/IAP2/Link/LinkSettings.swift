@@ -16,7 +16,8 @@ public struct LinkSettings: Hashable, Sendable {
   public var detectionPeriod: Milliseconds = 1_000
   /// The interval at which an unanswered SYN is repeated. Three sources give about 1 s.
   public var synchronizationPeriod: Milliseconds = 1_000
-  /// How many SYNs the accessory sends before it returns to detection; a device gives up at the eleventh SYN.
+  /// How many SYNs the accessory sends before it returns to detection; a device gives up when it receives an eleventh
+  /// SYN.
   public var synchronizationLimit = 10
 
   /// How the accessory reacts to a SYN+ACK in which the device changed the offered recovery values.
@@ -58,9 +59,9 @@ public struct LinkSettings: Hashable, Sendable {
     /// According to four sources, the list contains the missing sequence numbers.
     case missing
   }
-  /// The kind of extended acknowledgement that this end sends. Received extended acknowledgements could be interpreted
-  /// in two ways, so every unacknowledged packet up to the highest number that the list could refer to is
-  /// retransmitted. Duplicates do no harm.
+  /// The kind of extended acknowledgement that this end sends. The list in a received extended acknowledgement is
+  /// ambiguous, so every unacknowledged packet up to the highest number that it could refer to is retransmitted.
+  /// Duplicate packets do no harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
   /// Which packets are retransmitted when the retransmission timeout expires.
@@ -82,7 +83,7 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// The event that starts the timer for a delayed acknowledgement.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept. Some stacks keep such packets, and others drop them.
+  /// Whether packets that arrive while an earlier packet is missing are kept. Some stacks drop such packets.
   public var keepsPacketsAheadOfGap = true
 
   /// The number of unread bytes at which this end stops acknowledging a session's packets.

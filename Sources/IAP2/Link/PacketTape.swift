@@ -7,9 +7,9 @@
 ///
 /// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
 /// that does not fit after the newest one is stored at the front; packets are never split. The memory grows only if
-/// there is no room after the newest packet or at the front. The memory does not shrink during traffic, so a link with
-/// steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is
-/// limited.
+/// there is no room either after the newest packet or at the front. The memory does not shrink during traffic, so a
+/// link with steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes
+/// is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, large enough for everything that a device sends before the accessory is ready.

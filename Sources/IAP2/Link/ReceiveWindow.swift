@@ -1,8 +1,8 @@
-/// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived ahead of a
-/// gap.
+/// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived before an
+/// earlier one.
 ///
 /// Invariants: every packet is delivered once and in order. `lastInOrder` advances by one. Packets outside the
-/// announced window are not kept, so at most one window of packets waits for a gap to close.
+/// announced window are not kept, so the packets that wait for a missing one fit into one window.
 struct ReceiveWindow {
   enum Verdict: Equatable {
     /// The packet is the next in order.
@@ -67,7 +67,7 @@ struct ReceiveWindow {
     lastInOrder = sequence
   }
 
-  /// Stores a packet that arrived ahead of a gap. Returns true if the packet was new.
+  /// Stores a packet that arrived before an earlier one. Returns true if the packet was new.
   mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
     if stored.contains(where: { $0.sequence == sequence }) { return false }
     stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))
@@ -88,7 +88,7 @@ struct ReceiveWindow {
     return stored.remove(at: index).payload
   }
 
-  /// Returns the sequence numbers to list in an extended acknowledgement with this meaning.
+  /// Returns the sequence numbers to list in an extended acknowledgement of this kind.
   func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
     let base = lastInOrder
     let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
@@ -113,8 +113,8 @@ struct ReceiveWindow {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }
 
-  /// Withholds acknowledgements after the current number. Returns true if the current number still has to be
-  /// acknowledged.
+  /// Withholds acknowledgements of all packets after the current number. Returns true if the current number still has
+  /// to be acknowledged.
   mutating func hold() -> Bool {
     guard heldAt == nil else { return false }
     heldAt = lastInOrder

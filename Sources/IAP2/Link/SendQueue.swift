@@ -56,7 +56,7 @@ struct SendQueue {
   private var isShuffled = false
   /// The number of bytes in message and file packets that are queued or in flight.
   private(set) var messageBytes = 0
-  /// An entry without bytes can be reused for another owner.
+  /// An entry with 0 bytes can be reused for another owner.
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The last sequence number used for a new packet. Header-only packets repeat this number.
   private(set) var lastSent: UInt8 = 0
@@ -225,7 +225,7 @@ struct SendQueue {
 
   struct Run {
     var bytes: Range<Int>
-    /// The packets that continue at the front of the tape. There are none unless the run wraps around.
+    /// The packets that continue at the front of the tape, if the run wraps around.
     var rest = 0..<0
     var packets: Int
     /// Whether the sequence numbers in this run wrap from 255 to 0.
@@ -298,7 +298,7 @@ struct SendQueue {
   }
 
   /// Handles either form of extended acknowledgement by retransmitting every packet in flight up to the highest number
-  /// in the list. Each packet is retransmitted this way at most once per timeout.
+  /// in the list. Extended acknowledgements cause at most one retransmission of a packet per timeout.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1
@@ -320,7 +320,7 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// Returns when the next retransmission is due, or nil if nothing is in flight or a retransmission is already queued.
+  /// Returns the time of the next retransmission, or nil if nothing is in flight or a retransmission is already queued.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt

@@ -38,7 +38,7 @@ public final class PacketCapture {
     }
   }
 
-  /// The approximate maximum size of a piece of bytes outside packets.
+  /// The approximate maximum size of a piece that lies outside packets.
   public static let longestSkip = 1 << 20
 
   private var window: [UInt8] = []

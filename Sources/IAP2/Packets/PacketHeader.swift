@@ -183,8 +183,8 @@ public enum Checksum {
 
   /// Copies `bytes` to the start of `target` and returns their sum.
   ///
-  /// Two passes are faster than a single loop that both copies and sums, because the system's copy function is so fast.
-  /// Long inputs are processed in blocks, so that the second pass finds its bytes in the L1 cache.
+  /// Two passes are faster than a single loop that both copies and sums, because the system's copy function is very
+  /// fast. Long inputs are processed in blocks, so that the second pass finds its bytes in the L1 cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0

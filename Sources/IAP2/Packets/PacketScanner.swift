@@ -97,7 +97,7 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream. Returns the skipped bytes at its end, including any incomplete packet, or nil if there are none.
+  /// Ends the stream, and returns any skipped bytes at the stream's end, including an incomplete packet.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()

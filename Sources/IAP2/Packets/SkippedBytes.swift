@@ -2,7 +2,7 @@
 public struct SkippedBytes: Equatable, Sendable {
   /// The number of skipped bytes.
   public private(set) var count = 0
-  /// Up to sixteen of the first skipped bytes, without leading zeros.
+  /// The first skipped bytes, up to sixteen, not counting leading zeros.
   public private(set) var sample: [UInt8] = []
 
   /// The number of leading zero bytes dropped since the scanner was created. In reports, the number is 0.

@@ -2,7 +2,7 @@
 ///
 /// An accessory begins with detection and a SYN. The accessory then answers the device's requests in any order:
 /// certificate and challenge requests may come before or after identification, in the same read, or twice. The owner
-/// decides how to answer a challenge or a session request, or leaves it unanswered.
+/// decides whether and how to answer a challenge or a session request.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
 /// The state that the accessory's role adds to ``PeerCore``: the identification and the progress.

@@ -24,12 +24,12 @@ public struct DeviceRole: PeerRole {
     /// How long the accessory may take for each answer. iOS's limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
     /// The number of rejected identifications after which the link ends. One Apple device was observed to stop after
-    /// the second.
+    /// the second rejection.
     public var rejectionLimit = 2
     /// How long the first data of a session is delayed after EA00, unless the accessory confirms the session earlier
     /// with EA03. Some accessories lose bytes that arrive in the same read as EA00.
     public var firstWriteDelay: Milliseconds = 0
-    /// The number of the first session. Devices choose the number; 1 is the most common.
+    /// The number of the first session. The device may choose any number; 1 is the most common.
     public var firstSession: UInt16 = 1
 
     /// Creates the default settings.

@@ -88,7 +88,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case synchronization
   case authentication
   case identification
-  /// This end's owner must answer.
+  /// This end is waiting for an answer from its own owner.
   case owner
   /// Sessions may be opened. Silence is normal in this phase, because iAP2 has no keep-alive.
   case ready

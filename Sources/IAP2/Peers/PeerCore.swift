@@ -8,12 +8,12 @@ public struct PeerCore: ~Copyable {
   @usableFromInline var scanner: PacketScanner
   /// Whether every control message is reported as a ``PeerEvent/passed(_:)`` event.
   public var tellsMessages = false
-  /// Messages from the other end that are always reported as events.
+  /// The messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
   /// If acknowledgements are withheld because of a full session, the time at which that session became full.
   private var holdingSince: Instant?
-  /// The time at which room for writes became available. Cleared once an immediate timeout has notified the waiting
+  /// The time at which room for writes became available, or nil once an immediate timeout has notified the waiting
   /// writers.
   private var roomSince: Instant?
   /// The deadline after which the incomplete packet counts as truncated; `pieceCount` is the number of bytes that had

@@ -1,7 +1,6 @@
 /// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call to the peer.
 ///
-/// Cases that are large but rare are indirect. Events are therefore cheap to move, which matters because owners fetch
-/// events after every read.
+/// Large but rare cases are indirect, so that events are cheap to move; owners fetch events after every read.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
@@ -71,7 +70,7 @@ public enum PeerEvent: Equatable, Sendable {
 @usableFromInline
 struct EventQueue {
   private var events = Queue<PeerEvent>()
-  /// The flag is stored separately, because it is checked after every byte.
+  /// Whether the queue is empty, stored separately because it is checked after every byte.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {

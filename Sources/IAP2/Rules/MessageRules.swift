@@ -54,12 +54,12 @@ public struct MessageRules: Sendable {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule can send to an end that receives only these messages; nil means all messages.
+  /// Returns true if any rule can send to an end that receives only `declared`, or everything if `declared` is nil.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Allows rules to send to an end that receives only these messages; nil means all messages.
+  /// Allows rules to send to an end that receives only `declared`, or everything if `declared` is nil.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
@@ -200,7 +200,7 @@ public struct MessageRule: Hashable, Sendable {
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
-      /// The bytes of the parameter with this number in the request. The parameter is omitted if the request does not
+      /// The bytes of the request's parameter with this number. The parameter is omitted if the request does not
       /// contain it.
       case copy(UInt16)
       /// The seconds since 1970, in eight bytes.
@@ -260,7 +260,7 @@ extension ControlMessage {
 }
 
 extension [MessageRule.Element] {
-  /// Returns the encoded parameters; `request` contains the parameters of the message that is being answered.
+  /// Returns the encoded parameters; `request` contains the parameters of the message to answer.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {

@@ -92,7 +92,7 @@ struct SessionTable {
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
-  /// Accepts a requested session. Returns true if bytes are waiting for its reader.
+  /// Accepts a requested session. Returns true if bytes are waiting for the session's reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
@@ -101,14 +101,14 @@ struct SessionTable {
     return hasBytes
   }
 
-  /// Refuses a requested session. Returns how many bytes had arrived for it.
+  /// Refuses a requested session. Returns how many bytes had arrived for the session.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
     return remove(at: index).inbox.count
   }
 
-  /// Adds bytes to a session's inbox. Returns true if its reader must be notified.
+  /// Adds bytes to a session's inbox. Returns true if the session's reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     entries[index].take(bytes)
   }
@@ -150,7 +150,7 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// The earliest time at which one of the full sessions became full.
+  /// The earliest of the times at which the full sessions became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
