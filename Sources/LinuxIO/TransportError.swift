@@ -57,7 +57,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Replaces the address with the one that the user gave. A medium that is built on another medium uses this method.
+  /// Replaces the address with the one that the user gave, for a medium that is built on another medium.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)

@@ -159,7 +159,7 @@ public protocol Listener: AnyObject {
 
 /// An event that a listener reports.
 public enum ListenerEvent {
-  /// A host connected. A host connected over this cable, whose channel has not been started.
+  /// A host connected over this cable, whose channel has not been started.
   case accepted(Cable, PeerDescription)
   case refused(PeerDescription, reason: String)
   /// The listener cannot accept connections now, because the process has no free descriptors. The listener will try
@@ -171,7 +171,7 @@ public enum ListenerEvent {
 
 /// An attempt to connect.
 public protocol Connecting: AnyObject {
-  /// Cancels the attempt. Its completion is not called.
+  /// Cancels the attempt, whose completion is then not called.
   func cancel()
 }
 

@@ -10,10 +10,10 @@ import Glibc
 /// try report.write(bytes)
 /// ```
 ///
-/// The bytes go to a temporary file in the same folder, which replaces the file once the bytes are on disk. The new
-/// file keeps the mode of an existing file, and its owner if the system permits. If the path is a link, the link stays
-/// and its target is replaced. Some files cannot be replaced and are written directly, namely `-` (stdout), pipes, and
-/// the descriptors and devices in /dev and /proc.
+/// The bytes are written to a temporary file in the same folder. Once they are on disk, that file replaces the
+/// original. The new file keeps the mode of an existing file, and its owner if the system permits. If the path is a
+/// link, the link stays and its target is replaced. Some files cannot be replaced and are written directly, namely `-`
+/// (stdout), pipes, and the descriptors and devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
     /// A file to replace; `folder` and `path` contain no links.

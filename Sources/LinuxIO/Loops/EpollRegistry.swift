@@ -88,7 +88,7 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After any other failure, the watch ends when the descriptor is closed; its token stays reserved until then.
+      // After any other failure, the watch and its token last until the descriptor is closed.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,

@@ -51,9 +51,9 @@ extension EpollWatch {
 
 /// Stores a loop's watches, indexed by small numbers that epoll returns with each event.
 ///
-/// Numbers are reused, so each token also counts how often its number has been used. If an event was reported before
-/// its watch was cancelled, and another watch has reused the number (or even the descriptor), the counts differ and the
-/// event is dropped.
+/// Numbers are reused, so each token also records how many times its number has been used. If an event was reported
+/// before its watch was cancelled, and another watch has reused the number (or even the descriptor), the counts differ
+/// and the event is dropped.
 struct WatchTable {
   typealias Token = UInt64
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import Synchronization
 
-/// Protects state that several threads change and wait for: a ``Locked`` value with a condition variable.
+/// Protects state that threads change or wait on: a ``Locked`` value with a condition variable.
 ///
 /// ```swift
 /// let answer = Monitor<Int?>(nil)

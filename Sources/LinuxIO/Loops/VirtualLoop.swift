@@ -87,7 +87,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }
 
-  /// Runs one turn, and jumps to the next deadline if nothing is due earlier.
+  /// Runs one turn, first jumping to the next deadline if nothing is due yet.
   ///
   /// - Returns: false if there was nothing to do.
   @discardableResult

@@ -65,7 +65,7 @@ public enum ProgramFinder {
   /// Returns the file that `program` refers to. A path is relative to `folder`; a name is looked up first in `folder`
   /// and then on PATH.
   ///
-  /// - Throws: the reason why the most likely candidate cannot be run, such as a missing file or missing permission.
+  /// - Throws: an error that states why the most likely candidate cannot be run, such as a missing permission.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"

@@ -46,7 +46,7 @@ final class PathLock {
     descriptor = -1
   }
 
-  /// Opens and locks the file. Returns nil if the file has since been removed.
+  /// Opens and locks the file. Returns nil if the file was removed before it could be locked.
   private static func take(_ path: String) throws(Problem) -> Int32? {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }
@@ -61,7 +61,7 @@ final class PathLock {
     }
   }
 
-  /// Locks the file. Returns false if the file has since been removed.
+  /// Locks the file. Returns false if the file was removed after it was opened.
   private static func lock(_ file: Int32, at path: String) throws(Problem) -> Bool {
     guard try isOurs(file) else { throw .isForeign(path) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
@@ -71,7 +71,7 @@ final class PathLock {
     guard isStill(file, at: path) else { return false }
     let text = Array("\(mark)\(getpid())\n".utf8)
     ftruncate(file, 0)
-    // If the write fails, the only effect is that other processes' messages lack the ID.
+    // If the write fails, the only effect is that other processes' messages omit the process ID.
     _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     return true
   }

@@ -129,8 +129,8 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel knows the user of a unix listener immediately, but the user of a TCP listener only after the listener
-    // has accepted the connection.
+    // The kernel knows which user owns a unix listener immediately. For a TCP listener, it knows only after the
+    // listener has accepted the connection.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))
@@ -208,7 +208,7 @@ struct SocketAddress {
 }
 
 /// Numeric addresses and `localhost` are resolved immediately; other names are resolved on a separate thread, because
-/// the system's resolver may block for any length of time.
+/// the system's resolver may block indefinitely.
 enum NameResolver {
   struct Failure: Error { let reason: String }
 

@@ -3,7 +3,7 @@ import AccessoryFormats
 import Glibc
 
 /// The users on this machine that are trusted at the other end of a socket: root, this process's user, and, if this
-/// process was started through sudo, the user that called sudo.
+/// process was started through sudo, the user who ran sudo.
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
 
@@ -25,10 +25,10 @@ package struct TrustedUsers: Equatable, Sendable {
   }
 }
 
-/// Decides whether the other end of a socket is trusted. Each method returns the reason for a refusal, or nil if the
+/// Decides whether to trust the other end of a socket. Each method returns the reason for a refusal, or nil if the
 /// other end is trusted.
 extension TrustedUsers {
-  /// Checks the process at the other end of a unix socket; nil stands for an unknown process.
+  /// Checks the process at the other end of a unix socket, and refuses an unknown process.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)

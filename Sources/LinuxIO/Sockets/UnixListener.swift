@@ -20,7 +20,7 @@ package enum UnixListener {
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
-      // The new file inherits the socket's mode, so it is never accessible to others.
+      // The new file inherits the socket's mode, so it is never accessible to other users.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)

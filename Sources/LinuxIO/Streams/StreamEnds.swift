@@ -189,7 +189,7 @@ final class ThreadSource: ByteSource {
   func close() { state.change { $0.isClosed = true } }
 }
 
-/// Writes to a terminal, file or device on a thread, because writes may block for any length of time.
+/// Writes to a terminal, file or device on a thread, because writes may block indefinitely.
 final class ThreadSink: ByteSink {
   private static let limit = 256 * 1024
 
