@@ -9,8 +9,8 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, a timeout, room to send, or a call from the owner) is followed by the same steps: the events are
-/// drained, everything that can be sent is sent, and the timer is set. Nothing is allocated per packet.
+/// After every input (bytes, a timeout, room to send, or a call from the owner), the connection drains the events,
+/// sends everything that can be sent, and sets the timer. Nothing is allocated per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop that the connection runs on.
   public let loop: any EventLoop
@@ -19,7 +19,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   private let timer: LoopTimer
 
   // Exclusivity is not checked, because the checks would cost several calls per packet. A connection belongs to one
-  // loop. While the peer changes, the connection calls only the channel's `send`, which never calls back.
+  // loop, and while the peer changes, the connection calls only `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -311,7 +311,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
 /// Receives a connection's reports, on the connection's loop.
 public protocol ConnectionOwner: AnyObject {
-  /// Called for every event of the peer that does not concern an open session.
+  /// Called for every peer event that does not concern an open session.
   func connectionTold(_ event: PeerEvent)
   /// Called when a session has ended, after the session's own handler.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
@@ -323,7 +323,7 @@ public protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
-  /// The default implementation treats silence like the end of the cable.
+  /// By default, a silent cable is reported as lost.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

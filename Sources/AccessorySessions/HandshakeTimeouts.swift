@@ -13,9 +13,9 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public var detection: Duration?
   /// The limit for agreeing on a link once detection has been answered.
   public var link: Duration?
-  /// The limit for the messages of authentication.
+  /// The limit for authentication messages.
   public var authentication: Duration?
-  /// The limit for the messages of identification.
+  /// The limit for identification messages.
   public var identification: Duration?
   /// How long the other side may take to disconnect or try again after this side has refused it.
   public var refusal: Duration?

@@ -72,7 +72,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   fail(report, errno);
 }
 
-// Signals every child. Grandchildren become children once their parent is gone.
+// Signals every child. Grandchildren become children once their parent has ended.
 static void signal_children(int number) {
   char text[4096];
   int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -99,7 +99,7 @@ static bool reap(void) {
   return ended == 0;
 }
 
-// Ends all remaining processes with SIGKILL. If `patience` is not 0, sends SIGTERM first.
+// Kills all remaining processes. If `patience` is not 0, sends SIGTERM before SIGKILL.
 static void sweep(pid_t body, int signals, int patience) {
   // The program has not been reaped yet, so its group number has not been reused.
   kill(-body, patience > 0 ? SIGTERM : SIGKILL);

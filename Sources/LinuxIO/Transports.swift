@@ -171,7 +171,7 @@ public enum ListenerEvent {
 
 /// An attempt to connect.
 public protocol Connecting: AnyObject {
-  /// Cancels the attempt, whose completion is then not called.
+  /// Cancels the attempt without calling its completion.
   func cancel()
 }
 

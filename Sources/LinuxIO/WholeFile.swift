@@ -10,10 +10,10 @@ import Glibc
 /// try report.write(bytes)
 /// ```
 ///
-/// The bytes are written to a temporary file in the same folder. Once they are on disk, that file replaces the
-/// original. The new file keeps the mode of an existing file, and its owner if the system permits. If the path is a
-/// link, the link stays and its target is replaced. Some files cannot be replaced and are written directly, namely `-`
-/// (stdout), pipes, and the descriptors and devices in /dev and /proc.
+/// The bytes are written to a temporary file in the same folder. Once the bytes are on disk, the temporary file
+/// replaces the original. The new file keeps the mode of an existing file, and its owner if the system permits. If the
+/// path is a link, the link stays and its target is replaced. Some files cannot be replaced and are written directly,
+/// namely `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
     /// A file to replace; `folder` and `path` contain no links.
@@ -153,7 +153,7 @@ public final class WholeFile: Sendable {
 
 /// Writes to descriptors, handling interruptions and short writes.
 public enum FileWriting {
-  /// Writes all bytes, however long the call blocks. Returns the error number if a write fails.
+  /// Writes all bytes, blocking as long as necessary. Returns the error number if a write fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

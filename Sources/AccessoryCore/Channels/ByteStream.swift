@@ -39,7 +39,7 @@ package protocol ByteStreamHandler: AnyObject {
   /// Called when there is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Called when nothing more can be sent. The reason is nil if the reader of the output is gone, which is not an
+  /// Called when nothing more can be sent. The reason is nil if the output's reader has disconnected, which is not an
   /// error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 

@@ -96,7 +96,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// The refusal to use when the native channel already carries a session.
+  /// The refusal for a native channel that already carries a session.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

@@ -9,8 +9,8 @@
 /// complete transfers (USB) and media that become ready (sockets).
 ///
 /// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. A
-/// channel ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
-/// ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
+/// channel ends either when the owner calls ``close()``, after which the handler is not called again, or when the
+/// channel calls ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
 /// **If the channel ends while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes
 /// are unread, an orderly end is reported only after ``resumeReading()``, because the bytes are delivered first. In two
@@ -90,7 +90,7 @@ public protocol ChannelHandler: AnyObject {
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer
-  /// The peer vanished without closing the channel, because of a reset or a hang-up, or because a device disappeared.
+  /// The peer vanished without closing the channel, because of a reset, a hang-up or a device that disappeared.
   case lost(String)
   /// This end failed; the text gives the system's reason.
   case failed(String)

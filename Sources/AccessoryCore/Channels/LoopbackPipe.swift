@@ -2,8 +2,8 @@
 /// times.
 ///
 /// Bytes are appended to one buffer and delivered from another. The buffers are swapped when the second buffer is
-/// empty. The span that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once
-/// the buffers are large enough, no bytes are moved and no memory is allocated.
+/// empty. The span that a receiver reads therefore stays valid while more bytes are sent into the pipe. Once the
+/// buffers are large enough, no bytes are moved and no memory is allocated.
 final class LoopbackPipe {
   private struct Segment {
     var arrival: Instant

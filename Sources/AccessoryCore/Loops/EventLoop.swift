@@ -63,7 +63,7 @@ public protocol PollingLoop: EventLoop {
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 
-/// The operations for which a descriptor is ready.
+/// The operations that a descriptor is ready for.
 public struct Readiness: OptionSet, Sendable {
   /// The set's bits.
   public let rawValue: UInt8

@@ -15,8 +15,8 @@ public final class TimerQueue {
     }
   }
 
-  // Overlapping access is not checked for the queue and its timers: they belong to one loop and call no outside code,
-  // and the checks would account for a third of a timer's cost.
+  // The queue and its timers belong to one loop and call no outside code. Overlapping access is not checked, because
+  // the checks would account for a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
@@ -101,7 +101,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // The unsafe buffer allows entries to be swapped without reference counting of their timers.
+  // With an unsafe buffer, swapping entries does not retain and release their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -141,8 +141,7 @@ public final class LoopTimer {
   /// The deadline under which the queue holds the timer; it may be earlier than `deadline` if the timer was moved to a
   /// later time.
   @exclusivity(unchecked) var queuedAt: Instant?
-  /// Whether the timer releases its work after firing or cancellation, because the work usually retains the timer's
-  /// owner.
+  /// Whether the timer releases its work after firing or cancellation; the work usually retains the timer's owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
   /// Called when the timer fires. The timer does not retain its handler, so a handler must cancel the timer before the

@@ -32,9 +32,9 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// Call this method at ``deadline``; it returns the number of unreported messages. If there were any unreported
-  /// messages, the next period starts immediately and reports no messages individually, so that a flood of messages
-  /// causes only one line every ten seconds.
+  /// Call this method at ``deadline``; it returns the number of unreported messages. If any messages were unreported,
+  /// the next period starts immediately and reports no individual messages, so that a flood causes only one line every
+  /// ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
@@ -79,7 +79,7 @@ package final class ReportLimit {
     armTimer()
   }
 
-  /// Reports the count immediately, because whatever caused the messages has ended.
+  /// Reports the count immediately, because the source of the messages has ended.
   package func flush() {
     timer?.cancel()
     reportCount(rate.take(startingAgainAt: loop.now))

@@ -10,7 +10,7 @@ public struct StreamFinding: Equatable, Sendable {
     case repeated
     /// Bytes of an earlier burst arrived in place of this burst's bytes.
     case stale
-    /// Bytes arrived ahead of bytes that had been sent earlier.
+    /// Bytes arrived before bytes that had been sent earlier.
     case reordered
     /// Different bytes arrived in place of the bytes that were sent.
     case corrupted

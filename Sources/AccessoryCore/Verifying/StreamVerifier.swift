@@ -4,8 +4,8 @@
 /// byte. A suspicious verifier only collects bytes, because the diagnosis depends on later bytes: a gap is a loss,
 /// unless the missing bytes arrive later. ``conclude`` returns the findings and makes the verifier steady again.
 ///
-/// Invariants: while the verifier is steady, ``position`` bytes have been received, each of which was either correct or
-/// has been reported. At most ``evidenceLimit`` bytes are collected; further bytes are only counted.
+/// Invariants: a steady verifier has received ``position`` bytes, each of which was correct or has been reported. At
+/// most ``evidenceLimit`` bytes are collected; further bytes are only counted.
 public struct StreamVerifier {
   /// The maximum number of bytes examined for a diagnosis.
   public static let evidenceLimit = 65_536

@@ -1,19 +1,19 @@
 import AccessoryFormats
 
-/// One session's bytes. A stream in which every block of 16 bytes encodes its own place: the seed, the session, and the
-/// offset in the session.
+/// One session's bytes. A stream in which every block of 16 bytes encodes its own position: the seed, the session, and
+/// the offset in the session.
 ///
-/// A stream is endless and never repeats. Programs send segments of it, and a segment from another position, session or
-/// run differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
+/// A stream is endless and never repeats. Programs send segments of the stream; a segment from another position,
+/// session or run differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers:
 ///
 /// ```
 /// tag  = session << 44 | block number
 /// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
 /// ```
 ///
-/// Each block is therefore the previous block plus a constant, which takes two additions. Because `highStep` is odd,
-/// `high` yields the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block
-/// yield a random seed.
+/// Each block therefore equals the previous block plus a constant, so generating a block takes two additions. Because
+/// `highStep` is odd, `high` yields the tag, the tag and `low` yield the key, and the key yields the seed. Sixteen
+/// bytes that are not a block yield a random seed.
 ///
 /// ```swift
 /// let stream = UniqueStream(seed: 7, session: 0)

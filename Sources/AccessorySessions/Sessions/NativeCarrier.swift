@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// A session over one of the cable's native channels (native transport), which carries the session's bytes without
-/// packets, acknowledgements or a session number.
+/// A session over a native channel of the cable. The channel carries the session's bytes without packets,
+/// acknowledgements or a session number.
 ///
 /// ```
 ///   open ── this end closes ───────────────▶ over (closed by this end)

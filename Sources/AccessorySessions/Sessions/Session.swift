@@ -14,8 +14,8 @@ public final class Session {
   public let id: UInt16
   /// The protocol for which the session was opened.
   public let protocolName: String
-  // Exclusivity is not checked here, as in all code that handles bursts: a session belongs to one loop and calls no
-  // other code while these properties change, and a reader has exclusive use of the buffer.
+  // For speed, exclusivity is not checked: a session belongs to one loop and calls no other code while these properties
+  // change, and a reader has exclusive use of the buffer.
   /// Receives the session's events; the session retains its handler until the session ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// The reason the session ended, or nil while it is open.
@@ -259,7 +259,7 @@ package protocol SessionFilter: AnyObject {
   func hasRoom(on session: Session)
   /// Called when this side is about to close the session; bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
-  /// Called with the reason when the session has ended. No further calls follow.
+  /// Called with the reason when the session has ended; this is the last call.
   func session(_ session: Session, over end: SessionEnd)
 }
 

@@ -154,7 +154,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   }
 
   /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real certificates.
-  /// Some real certificates differ by a byte or two.
+  /// Some real certificates are a byte or two longer or shorter.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, which apps see as `certSerial`.

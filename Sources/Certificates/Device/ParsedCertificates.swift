@@ -86,8 +86,7 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds the point at which bytes stop being valid DER. Error messages include that point, because libcrypto's parsers
-/// report what is wrong but not where.
+/// Finds where bytes stop being valid DER, because libcrypto's parsers report what is wrong but not where.
 ///
 /// The search follows only tags and lengths, so bytes without errors are not necessarily a certificate.
 struct DERFault: Equatable {

@@ -26,8 +26,8 @@ enum Digests {
   }
 }
 
-/// Computes several keyed hashes with the same context. libcrypto's SHA-256 is looked up only once, because the look-up
-/// accounts for two thirds of the time that a hash takes.
+/// Computes several keyed hashes with the same context. The SHA-256 algorithm is looked up only once, because the
+/// look-up takes two thirds of the time of a hash.
 struct KeyedDigests: ~Copyable {
   // The algorithm is never freed or changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)

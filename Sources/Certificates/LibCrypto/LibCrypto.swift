@@ -117,8 +117,8 @@ package enum Base64 {
     return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
   }
 
-  /// Decodes base64. Returns nil for any other text. The text is checked first, because libcrypto ignores white space
-  /// and accepts `=` anywhere as a digit.
+  /// Decodes base64, or returns nil if the text is not base64. The text is checked before decoding, because libcrypto
+  /// ignores white space and accepts `=` anywhere as a digit.
   package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
     let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -1,8 +1,8 @@
 /// A private RSA-1024 key for the older coprocessor, derived from a seed.
 ///
 /// libcrypto generates keys only from the system's random numbers, so this type starts from hashed bytes and searches
-/// upward for the two primes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key
-/// is not secret.
+/// upward for the two primes, using libcrypto's primality test. A real secret would need more than 1024 bits, but this
+/// key is not secret.
 final class RSAKey: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
 

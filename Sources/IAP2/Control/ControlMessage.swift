@@ -45,9 +45,9 @@ public struct ControlMessage: Hashable, Sendable {
 
 /// Splits the control session's byte stream into messages by their length fields.
 ///
-/// Apple devices put one message into each packet, but iAP2 also allows several messages per packet and messages split
-/// across packets, so this type ignores packet boundaries. A message's length field limits its size, and thus the
-/// buffer's size, to 65,535 bytes.
+/// This type ignores packet boundaries: Apple devices put one message into each packet, but iAP2 also allows several
+/// messages per packet and messages that span packets. A message's length field limits its size, and thus the buffer's
+/// size, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
   /// A message that was the only content of its packet. Bypassing the buffer saves a copy; on most links, the buffer is

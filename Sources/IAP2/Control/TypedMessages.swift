@@ -2,7 +2,7 @@
 public struct AppLaunchRequest: Hashable, Sendable {
   /// The app's bundle identifier.
   public var bundleID: String
-  /// Whether the device asks the user first.
+  /// Whether the device asks the user before it launches the app.
   public var withAlert: Bool
 
   /// Creates a request.
@@ -11,8 +11,8 @@ public struct AppLaunchRequest: Hashable, Sendable {
     self.withAlert = withAlert
   }
 
-  /// Decodes an EA02 message, or returns nil for any other message. If the second parameter is missing, the device asks
-  /// the user.
+  /// Decodes an EA02 message, or returns nil for any other message. If the second parameter is missing, ``withAlert``
+  /// is true.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)

@@ -196,14 +196,14 @@ private struct IdentificationFindings {
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
-  /// An accessory that sends the start message must also declare the stop message.
+  /// An accessory that sends the start message must also declare the matching stop message.
   static let stopForStart: [(start: MessageID, stop: MessageID)] = [
     (0x4154, 0x4156), (0x4157, 0x4159), (0x4170, 0x4172), (0x4C00, 0x4C02), (0x4C03, 0x4C05), (0x4E03, 0x4E05),
     (0x5000, 0x5002), (0x5200, 0x5203), (0x5400, 0x5401), (0x5402, 0x5404), (0x6800, 0x6803), (0xAE00, 0xAE02),
     (0xDA00, 0xDA02),
   ].map { (id($0.0), id($0.1)) }
 
-  /// An accessory that receives the answer must also declare that it sends the request.
+  /// An accessory that receives the answer must also declare that it sends the matching request.
   static let requestForAnswer: [(answer: MessageID, request: MessageID)] = [
     (0x4155, 0x4154), (0x4158, 0x4157), (0x4171, 0x4170), (0x4C01, 0x4C00), (0x4C04, 0x4C03), (0x4E04, 0x4E03),
     (0x5001, 0x5000), (0x5201, 0x5200), (0x5202, 0x5200), (0x5204, 0x5200), (0x5403, 0x5402), (0x5701, 0x5700),

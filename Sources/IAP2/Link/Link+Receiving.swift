@@ -74,7 +74,7 @@ extension Link {
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Only a device sends RST and SLP. Both packets are ignored if they come from an accessory.
+    // RST and SLP packets from an accessory are ignored, because only a device may send them.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:

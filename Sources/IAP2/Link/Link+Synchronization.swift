@@ -179,7 +179,7 @@ extension Link {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    // With this acknowledgement, the accessory accepts the device's answer, including its recovery values.
+    // By acknowledging the device's answer, the accessory accepts it, including the recovery values.
     return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
   }
 

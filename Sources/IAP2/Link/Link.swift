@@ -91,7 +91,7 @@ public struct Link: ~Copyable {
   var refusedSynchronization: [UInt8]?
   /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The values that every packet needs. The struct contains no arrays, so it is cheap to read.
+  /// The values that are read for every packet, in a struct without arrays, which is cheap to read.
   private(set) var terms = Terms()
 
   /// Creates a link that has not started.
@@ -173,7 +173,7 @@ public struct Link: ~Copyable {
       let run = sender.takeRun(
         atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
       sender.show(run, to: body)
-      // The other end will not acknowledge these packets.
+      // On a link without acknowledgements, packets count as acknowledged once they are sent.
       if terms.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
       if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()

@@ -121,9 +121,9 @@ extension Link {
 /// The timeout is fixed once the link is established. Each packet's timeout starts when the packet is handed to the
 /// line, even if other packets are still queued ahead of it. A device's window allows 127 packets of 65,535 bytes, so a
 /// continuous writer could queue minutes of data on a line of 7,500 bytes per second. Every packet would then time out,
-/// and the retransmissions would add to the delay. iAP2 does not measure the line's rate, but each end may announce and
-/// send fewer and shorter packets. Only half of the timeout is used, because acknowledgements wait behind data in the
-/// other direction.
+/// and the retransmissions would add to the delay. Neither end measures the line's rate, but each can announce and send
+/// fewer and shorter packets. Only half of the timeout is used, because acknowledgements wait behind data in the other
+/// direction.
 struct LineAllowance {
   /// Certificates and identifications fit into a packet of this length.
   private static let leastLength = 2_048

@@ -1,7 +1,7 @@
 /// The payload of a SYN: what one end accepts, how the link recovers from losses, and the link's sessions.
 ///
 /// The window and the packet length are announcements that limit what the *other* end sends. Both ends must agree on
-/// the next four values; the device normally repeats the accessory's offer.
+/// the four recovery values; the device normally repeats the accessory's offer.
 public struct LinkParameters: Hashable, Sendable {
   /// The link version; 1 is the only one in use.
   public var version: UInt8 = 1
@@ -188,7 +188,7 @@ extension LinkParameters {
     public var description: String { "\(finding): using \(nearest)" }
   }
 
-  /// Returns the values outside their allowed ranges. The values of an offer all come from the accessory, so they must
+  /// Returns the values outside their allowed ranges. The values in an offer all come from the accessory, so they must
   /// be consistent. A device's answer combines the device's own window with the accessory's other values, so the values
   /// need not be consistent with each other.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {

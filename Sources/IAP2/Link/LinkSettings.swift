@@ -83,7 +83,7 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// The event that starts the timer for a delayed acknowledgement.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive while an earlier packet is missing are kept. Some stacks drop such packets.
+  /// Whether packets that arrive out of order are kept. Some stacks drop such packets.
   public var keepsPacketsAheadOfGap = true
 
   /// The number of unread bytes at which this end stops acknowledging a session's packets.
@@ -130,8 +130,8 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension Instant {
-  /// Returns the time that is `milliseconds` after this one. Durations come from users, so an overflow must not trap.
-  /// The result is limited to the first or last possible instant.
+  /// Returns the time that is `milliseconds` after this one. Durations come from users, so an overflow does not trap,
+  /// but gives the first or last possible instant.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

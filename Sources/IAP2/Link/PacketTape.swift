@@ -8,7 +8,7 @@
 /// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
 /// that does not fit after the newest one is stored at the front; packets are never split. The memory grows only if
 /// there is no room either after the newest packet or at the front. The memory does not shrink during traffic, so a
-/// link with steady traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes
+/// link with steady traffic allocates nothing. The memory needs no separate limit, because the number of queued bytes
 /// is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
@@ -56,7 +56,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes room for `count` more bytes. Afterwards, the packets are contiguous and in order at the front.
+  /// Makes room for `count` more bytes, and moves all packets to the front, in order and without gaps.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)

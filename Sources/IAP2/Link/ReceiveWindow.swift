@@ -1,5 +1,4 @@
-/// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived before an
-/// earlier one.
+/// Tracks the received sequence numbers, the acknowledgements that are due, and the packets that arrived out of order.
 ///
 /// Invariants: every packet is delivered once and in order. `lastInOrder` advances by one. Packets outside the
 /// announced window are not kept, so the packets that wait for a missing one fit into one window.
@@ -67,7 +66,7 @@ struct ReceiveWindow {
     lastInOrder = sequence
   }
 
-  /// Stores a packet that arrived before an earlier one. Returns true if the packet was new.
+  /// Stores a packet that arrived out of order. Returns true if the packet was new.
   mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
     if stored.contains(where: { $0.sequence == sequence }) { return false }
     stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))

@@ -24,8 +24,8 @@ struct SendQueue {
     /// The number of times that the packet's timeout has expired. Only timeouts count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement. Such acknowledgements arrive in
-    /// bursts, so a packet is retransmitted for this reason at most once per timeout.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. Extended acknowledgements arrive in
+    /// bursts, so they cause at most one retransmission of a packet per timeout.
     var wasHastened = false
   }
 
@@ -298,7 +298,7 @@ struct SendQueue {
   }
 
   /// Handles either form of extended acknowledgement by retransmitting every packet in flight up to the highest number
-  /// in the list. Extended acknowledgements cause at most one retransmission of a packet per timeout.
+  /// in the list.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1

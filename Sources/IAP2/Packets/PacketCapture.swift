@@ -47,7 +47,7 @@ public final class PacketCapture {
   private var scanner = PacketScanner()
   /// Bytes skipped since the last piece, which are reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether no packet has been found yet, in which case skipped bytes may still be bare control messages.
+  /// True until a packet is found; until then, skipped bytes may be bare control messages.
   private var isBare = true
 
   /// Creates an empty capture.

@@ -31,7 +31,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.handleTimeout(now: now)
   }
 
-  /// Handles the end of the channel; the identification stays unchanged.
+  /// Ends every session with `reason`, because the channel has ended; the identification stays unchanged.
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }

@@ -95,7 +95,7 @@ extension Peer where Role == DeviceRole {
     timeAuthentication(now: now)
   }
 
-  /// Ends authentication with the owner's decision.
+  /// Ends authentication by sending the owner's decision.
   public mutating func concludeAuthentication(accepted: Bool, now: Instant) {
     let state = role.authentication
     guard core.isLinkUp, state == .awaitingVerdict || (state == .awaitingChallenge && !accepted) else { return }

@@ -138,13 +138,13 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// Handles the end of the channel, which invalidates the accessory's answers.
+  /// Ends every session and discards the accessory's answers, because the channel has ended.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()
   }
 
-  /// Discards the accessory's answers and progress, which belonged to the link that ended.
+  /// Discards the accessory's answers and progress, because the link has ended.
   mutating func linkEnded() {
     if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown

@@ -78,7 +78,7 @@ public struct LineWatch {
   /// Creates a watch that has seen no state.
   public init() {}
 
-  /// Compares the state with earlier ones. Returns the sentences to report now.
+  /// Compares the state with earlier states. Returns the sentences to report now.
   public mutating func look(at state: LineState, now: Instant) -> [String] {
     var sentences: [String] = []
     let current = Self.troubles(of: state)

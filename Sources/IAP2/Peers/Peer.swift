@@ -26,13 +26,13 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// Handles the end of the channel: every session ends with `reason`.
+  /// Ends every session with `reason`, because the channel has ended.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
 }
 
-/// The behavior that a role adds to the shared core. ``AccessoryRole`` and ``DeviceRole``.
+/// The behavior that ``AccessoryRole`` or ``DeviceRole`` adds to the shared core.
 ///
 /// The requirements are static and take the peer as a parameter. To call a mutating method of `Peer<Role>`, a generic
 /// owner would first have to look up the type's metadata, which takes longer than processing a short packet.
@@ -47,7 +47,7 @@ public protocol PeerRole {
   /// reason given at ``PeerCore/nextDeadline()``.
   static func phase(of peer: inout Peer<Self>) -> PeerPhase
 
-  /// Handles the end of the channel: every session ends with `reason`.
+  /// Ends every session with `reason`, because the channel has ended.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 

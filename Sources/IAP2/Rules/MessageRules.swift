@@ -247,8 +247,8 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. This property is not inlined, because otherwise the optimizer of Swift
-  /// 6.3.1 crashes when AccessoryProfiles compares the property.
+  /// The message that triggers the rule, if any. Inlining this property would make the Swift 6.3.1 optimizer crash when
+  /// AccessoryProfiles compares it.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 

@@ -27,7 +27,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A connected stream socket on a medium with frames, such as Bluetooth's RFCOMM; each `send` starts a frame of up
     /// to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal. After a hang-up, its channel ends with `hangUp`.
+    /// A terminal, whose channel ends with `hangUp` after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -51,10 +51,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Whether the medium carries frames. On a medium without frames, transfers may be joined or split.
+  /// Whether the medium has frames. On a medium without frames, transfers may be joined or split.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
-  /// The maximum size of a frame, if the medium carries frames.
+  /// The maximum size of a frame, or nil if the medium has no frames.
   public var longestTransfer: Int? {
     if case .frames(let longest) = medium { longest } else { nil }
   }
@@ -208,7 +208,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports the end of a connection only when the peer confirms the end, which never happens if the peer is
+    // RFCOMM reports that a connection has ended only after the peer confirms it, which never happens if the peer is
     // out of range. Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }

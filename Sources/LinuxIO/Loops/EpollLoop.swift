@@ -223,7 +223,8 @@ enum LoopWork {
 /// Runs async code on the loop's own thread.
 ///
 /// An actor whose `unownedExecutor` returns ``asUnownedSerialExecutor()`` shares a thread with the loop's channels, so
-/// that they can call each other without waiting, and `actor.assumeIsolated {}` in a handler costs nothing.
+/// that the actor and the channels can call each other without waiting, and `actor.assumeIsolated {}` in a handler
+/// costs nothing.
 ///
 /// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption goes through
 /// the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.

@@ -4,7 +4,7 @@ import Glibc
 /// Manages an ``EpollLoop``'s descriptors: the epoll instance, the watches, and a fallback for descriptors that epoll
 /// refuses.
 ///
-/// Requested readiness is reported in every turn while it lasts. epoll also reports hang-ups that were not requested,
+/// Requested readiness is reported in every turn while it lasts. Hang-ups are reported even if they were not requested,
 /// which would keep the loop busy while a channel is paused. A watch that requests nothing therefore receives a hang-up
 /// once, and again only after its interest has changed. A requested half-close is also reported in every turn, so a
 /// watcher that has seen it should stop requesting it.

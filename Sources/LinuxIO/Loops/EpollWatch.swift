@@ -42,8 +42,8 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler when the loop is released. Otherwise, a handler that retains this watch would never be freed,
-  /// and neither would the watch.
+  /// Releases the handler when the loop is released. A handler that retains this watch would otherwise keep both in
+  /// memory forever.
   func loopIsGone() {
     handler = nil
   }
@@ -95,8 +95,8 @@ struct WatchTable {
 
 /// Checks descriptors that epoll refuses with EPERM by calling `poll` every millisecond while any of them is watched.
 ///
-/// Regular files are always ready, so waiting for them is normally useless, but umockdev simulates USB devices with
-/// regular files, which libusb must check while transfers are pending.
+/// Regular files are always ready, so waiting for them is normally useless. However, umockdev simulates USB devices
+/// with regular files, which libusb must check while transfers are pending.
 final class PolledDescriptors {
   private static let tick = Duration.milliseconds(1)
 

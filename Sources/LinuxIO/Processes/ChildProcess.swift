@@ -143,7 +143,7 @@ public final class ChildProcess {
     guard isPaused else { return }
     isPaused = false
     output?.change(to: .readable)
-    // The call is deferred to a later turn, because the handler may be running now.
+    // Draining is deferred to a later turn, because the handler may be running now.
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
@@ -184,7 +184,7 @@ public final class ChildProcess {
   // MARK: - The end
 
   /// Waits for `grace`, then sends SIGTERM if the program is still running, and SIGKILL after another `grace`. To give
-  /// the program a chance to end first, close its input.
+  /// the program a chance to end by itself, close its input before this call.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in

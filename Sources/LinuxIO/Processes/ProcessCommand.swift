@@ -65,7 +65,7 @@ public enum ProgramFinder {
   /// Returns the file that `program` refers to. A path is relative to `folder`; a name is looked up first in `folder`
   /// and then on PATH.
   ///
-  /// - Throws: an error that states why the most likely candidate cannot be run, such as a missing permission.
+  /// - Throws: an error that states why the most likely candidate cannot be run, such as a missing file.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -115,7 +115,7 @@ public enum ProgramFinder {
 
 /// Starts a program with three pipes. Unlike ``ChildProcess``, this type needs no loop.
 ///
-/// A guardian process (`CLinux/guardian.c`) runs between this process and the program; when either of the two ends, the
+/// A guardian process (`CLinux/guardian.c`) runs between this process and the program; when either of them ends, the
 /// guardian ends everything that the program started.
 struct ProcessSpawn: ~Copyable {
   /// The process ID of the guardian, which ends with the program's status or signal.
@@ -166,15 +166,15 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// The program's end of the pipe. This end is in blocking mode, as programs expect; this process closes its copy once
+  /// The program's end of the pipe, in blocking mode, as programs expect. This process closes its copy of the end once
   /// the program has started.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
-    // If this process's standard descriptors are closed, the pipes could get numbers below 3, and would then overwrite
-    // each other when they become the program's standard descriptors.
+    // If this process's standard descriptors are closed, the pipes could get numbers below 3 and overwrite each other
+    // when they become the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")
     let number = end == .reading ? reading.number : writing.number

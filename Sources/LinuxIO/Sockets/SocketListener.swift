@@ -26,7 +26,7 @@ final class SocketListener: Listener, DescriptorHandler {
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
     family: Family, onEvent: @escaping (ListenerEvent) -> Void
   ) throws {
-    // On Linux, accepted connections inherit these options, except for the buffer sizes of unix sockets.
+    // On Linux, accepted connections inherit the listener's options, except for the buffer sizes of unix sockets.
     SocketOptions.apply(options, to: socket.number)
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
@@ -57,8 +57,8 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // Each turn accepts only one connection, because a flood of new connections would otherwise leave no time for
-    // existing ones, and checking for another connection would delay the first bytes of this one.
+    // Each turn accepts only one connection. A flood of new connections would otherwise leave no time for existing
+    // ones, and checking for another would delay the first bytes of this one.
     let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
     guard accepted >= 0 else { return acceptFailed(errno) }
     cannotAccept = false
@@ -94,8 +94,8 @@ enum SocketOptions {
     // TCP_NODELAY is set because the link itself decides when to combine packets. Setting TCP options on unix sockets
     // fails harmlessly.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
-    // iAP2 has no keep-alive, and a machine that was switched off sends nothing. With this option, TCP detects such a
-    // machine within a minute.
+    // iAP2 has no keep-alive, and a machine that was switched off sends nothing. With SO_KEEPALIVE, TCP detects a
+    // switched-off machine within about a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
     set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
     set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)

@@ -64,7 +64,7 @@ extension TrustedUsers {
 /// TCP does not transmit the user, but if both ends are on one machine, the kernel knows which user's process created
 /// the other socket, whichever end accepted the connection.
 ///
-/// `sock_diag` queries the kernel about just this socket. If the kernel lacks that interface, `/proc/net/tcp` and
+/// `sock_diag` queries the kernel about only this socket. If the kernel lacks that interface, `/proc/net/tcp` and
 /// `tcp6` are read, which takes milliseconds per connection, so a flood of connections would block the loop.
 ///
 /// ```swift

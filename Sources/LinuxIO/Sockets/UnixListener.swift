@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Listens for processes of this user on a unix socket whose file has mode 0600.
+/// Listens for this user's processes on a unix socket whose file has mode 0600.
 ///
 /// The listener replaces the socket file of a dead process, but not a socket on which a process is listening. To check
 /// without disturbing a listener, this type tries to connect a datagram socket. The attempt fails with "wrong type" if

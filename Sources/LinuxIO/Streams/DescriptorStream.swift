@@ -22,7 +22,7 @@ package final class DescriptorStream: ByteStream {
   private var isWanted = false
   private var isOffering = false
   private var isAskedAgain = false
-  /// How the input ended. The end is reported after the kept bytes.
+  /// How the input ended. The end of the input is reported after the kept bytes.
   private var end: InputEnd?
 
   private enum InputEnd {

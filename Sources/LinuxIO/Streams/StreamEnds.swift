@@ -108,7 +108,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // The reader is gone, which is detected even if there is nothing to write.
+    // The reader has disconnected, which is detected even if there is nothing to write.
     if readiness.contains(.hangup) { return breakLater(EPIPE) }
     guard isWaiting, readiness.contains(.writable) else { return }
     isWaiting = false

@@ -8,8 +8,8 @@ import Glibc
 /// without the previous host's bytes and settings.
 ///
 /// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
-/// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops whatever
-/// the host has not read, as if a cable were unplugged.
+/// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops all
+/// bytes that the host has not read, as if a cable were unplugged.
 final class PtyListener: Listener, DescriptorHandler {
   private struct Waiting {
     let end: Int32

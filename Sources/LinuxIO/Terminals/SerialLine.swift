@@ -41,7 +41,7 @@ enum RawTerminal {
     // have arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
     guard let baud else { return }
-    // The call reports success even if it applied only some of the settings.
+    // `tcsetattr` succeeds even if it applied only some of the settings.
     var result = termios()
     guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
       throw SystemError("set the baud rate", code: EINVAL)

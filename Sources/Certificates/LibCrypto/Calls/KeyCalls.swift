@@ -1,8 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// libcrypto's calls for numbers, keys, digests and signatures. These calls are declared by hand instead of imported
-// from libcrypto's headers, because if a module imports C, every app that imports ExternalAccessory also needs that C
-// module and its headers. The names are libcrypto's own, and a test compares the types and constants with the headers.
+// libcrypto's calls for numbers, keys, digests and signatures. The calls are declared by hand. If a module imported
+// libcrypto's headers, every app that imports ExternalAccessory would also need the C module and those headers. The
+// names are libcrypto's own, and a test compares the types and constants with the headers.
 
 @_extern(c) func BN_CTX_free(_ c: OpaquePointer?)
 @discardableResult @_extern(c) func BN_CTX_new() -> OpaquePointer?
