@@ -201,7 +201,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Returns the reason why the signature was rejected, or nil if the signature is valid.
+  /// Returns why the signature was rejected, or nil if it is valid.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)

@@ -147,7 +147,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // The accessory is allowed to acknowledge data that arrived during the silence.
+        // The accessory may acknowledge data that the device sent in the meantime.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -242,8 +242,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns a device from `linked` at the point where the accessory has sent its signature but the device has not
-  /// reported the result.
+  /// Returns a device from `linked` that has received the accessory's signature but has not reported the result.
   func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
     try needAuthenticationFirst()
     _ = try identification()
@@ -253,7 +252,7 @@ extension CheckRun {
     return device
   }
 
-  /// Performs authentication up to the accessory's signature. The device does not report the result.
+  /// Performs authentication until the accessory has sent its signature, without reporting the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -276,7 +275,7 @@ extension CheckRun {
     min(device.retransmissionTimeout * 2 + .seconds(1), .seconds(15))
   }
 
-  /// Returns an attachment on which the device does not acknowledge the accessory's certificate, and all copies of the
+  /// Returns an attachment whose device never acknowledges the accessory's certificate, along with all copies of the
   /// certificate's first packet.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
@@ -293,7 +292,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Throws a failure unless `isInTime` accepts the time that passed before the first retransmission.
+  /// Throws a failure unless `isInTime` accepts the delay before the first retransmission.
   fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
     let (device, copies) = try unacknowledgedCertificate()
     guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
@@ -320,7 +319,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence, and the index in the attachment's record after the first second.
+  /// Returns an attachment that has been idle for 5 s, and the length of its record after the first second.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

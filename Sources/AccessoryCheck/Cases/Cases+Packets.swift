@@ -334,7 +334,7 @@ extension CheckCase {
 }
 
 enum CheckBytes {
-  /// Returns bytes that count repeatedly from 0 to 255, as EADemo's bytes do.
+  /// Returns bytes that count repeatedly from 0 to 255, like the bytes that EADemo sends.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
   /// Returns pseudo-random bytes. The same seed always gives the same bytes.
@@ -345,8 +345,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets if it echoes, or at least its certificate
-  /// otherwise.
+  /// Returns an attachment on which the accessory has sent many packets or, if it does not echo, at least its
+  /// certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }

@@ -74,7 +74,7 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it unchanged."
     ) { run in
       let declared = try run.linkProtocol()
-      // The echo test comes first, because it needs an attachment of its own.
+      // The echo test comes first, because it needs its own attachment.
       let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
@@ -297,7 +297,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns whether the accessory echoes. A test finds out, unless the settings rule out an echo.
+  /// Returns whether the accessory echoes, which is tested unless the settings rule out an echo.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {

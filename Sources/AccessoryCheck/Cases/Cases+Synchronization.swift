@@ -265,8 +265,7 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// Returns an attachment on which the device answers only the detection sequence, and the SYNs that the accessory
-  /// sent.
+  /// Returns an attachment whose device answers only the detection sequence, along with all SYNs from the accessory.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()
@@ -281,7 +280,7 @@ extension CheckRun {
     return (device, all)
   }
 
-  /// Returns a ready attachment whose link was reset, and the index of the reset in the attachment's record.
+  /// Returns a ready attachment whose link was reset, along with the index of the reset in the attachment's record.
   func afterReset() throws -> (CheckDevice, Int) {
     let device = try device(at: .ready)
     try device.pump.pause(settings.quiet)

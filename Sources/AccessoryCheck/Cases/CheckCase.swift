@@ -11,7 +11,7 @@ package struct CheckCase: Sendable, Equatable {
   package enum Severity: String, Sendable, CaseIterable {
     /// The accessory does not work with an Apple device, or data is lost.
     case error
-    /// The accessory works only with some devices, only on some lines, or only most of the time.
+    /// The accessory works only with some devices, over some connections, or most of the time.
     case warning
     /// Breaking the rule has no practical effect, but the maker may want to know about it.
     case note
@@ -28,8 +28,7 @@ package struct CheckCase: Sendable, Equatable {
   package let severity: Severity
   /// How to change the firmware of an accessory that breaks the rule.
   package let fix: String
-  /// Whether the case does something that no Apple device does. Cases that do something like that run only with
-  /// `--hostile`.
+  /// Whether the case does something that no Apple device does, and therefore runs only with `--hostile`.
   package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
@@ -48,7 +47,7 @@ package struct CheckCase: Sendable, Equatable {
 
   /// The lowest number that one of the user's own cases can have. easim's own cases have lower numbers.
   static let firstOwn = 100_000
-  /// The numbers that users can give to their own cases in a file.
+  /// The case numbers that users can assign to their own cases.
   static let ownIDs = 0...99_999
 
   package var isOwn: Bool { number >= Self.firstOwn }
@@ -98,7 +97,7 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// The kind of source that states a rule. Apple's specification is not public, so the rules come from open
+/// The kind of source that a rule comes from. Apple's specification is not public, so the rules come from open
 /// implementations, captures and notes.
 package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.

@@ -40,7 +40,7 @@ package enum CheckOutcome: Equatable, Sendable {
   var isSkipped: Bool { if case .skipped = self { true } else { false } }
 }
 
-/// The reason why a rule counts as broken, and the packets that prove it.
+/// The reason a rule counts as broken, and the packets that prove it.
 package struct CheckFailure: Error, Equatable, Sendable {
   package var text: String
   /// The packets, in the order they were sent.
@@ -56,7 +56,7 @@ package struct CheckProof: Equatable, Sendable {
   /// The time since the cable was plugged in.
   package var time: Duration
   package var direction: WireDirection
-  /// The packet's bytes on the wire, up to the first 256.
+  /// Up to 256 bytes from the start of the packet, as sent on the wire.
   package var bytes: [UInt8]
   /// The packet's full length in bytes.
   package var length: Int

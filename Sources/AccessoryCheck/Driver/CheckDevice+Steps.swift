@@ -79,8 +79,7 @@ extension CheckDevice {
   }
 
   /// Returns a challenge for the certificate. If the certificate is unreadable, its length determines the coprocessor
-  /// generation, and therefore the length of the challenge. Other device emulators also choose the length of the
-  /// challenge in this way.
+  /// generation, and therefore the length of the challenge, as in other device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
@@ -117,7 +116,7 @@ extension CheckDevice {
     return (IdentificationReading(received.message), received)
   }
 
-  /// Accepts the identification and sends the updates that it requests.
+  /// Accepts the identification and sends the updates that the accessory requests in it.
   func acceptIdentification(_ identification: Identification) throws {
     try send(ControlMessage(.identificationAccepted))
     let wanted = Set(identification.messagesReceived)
@@ -150,9 +149,9 @@ extension CheckDevice {
   enum SessionStatus: Equatable {
     /// The accessory sent no EA03.
     case none
-    /// The accessory confirmed the session: EA03 with status 0, in this packet.
+    /// The accessory confirmed the session by sending EA03 with status 0 in this packet.
     case open(Int)
-    /// The accessory closed the session: EA03 with another status, in this packet.
+    /// The accessory closed the session by sending EA03 with another status in this packet.
     case closed(Int)
   }
 }

@@ -52,7 +52,7 @@ final class CheckDevice {
   private(set) var lastSent: UInt8 = 0
   private(set) var lastInOrder: UInt8 = 0
   private(set) var messages: [Received] = []
-  /// Violations of the framing of control messages, each with the index of its packet.
+  /// Framing errors in control messages, each with the index of its packet.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
@@ -299,8 +299,8 @@ final class CheckDevice {
     }
   }
 
-  /// Sends all held packets in a single write. Packets are sent in the given order, or by default in the order in which
-  /// they were held back.
+  /// Sends all held packets in a single write. Packets are sent in the given order, or by default in the order they
+  /// were held back.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []

@@ -6,7 +6,7 @@ import LinuxIO
 ///
 /// Each packet that arrives is passed to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
-  /// An accessory that sends more pieces than this on one attachment counts as flooding the device.
+  /// The number of pieces on one attachment above which an accessory counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 

@@ -14,7 +14,7 @@ struct WirePacket {
     case detection
     /// An iAP1 frame other than the detection sequence.
     case legacy
-    /// Bytes outside packets: `count` is the number of these frames, of which the record keeps up to 16 in `bytes`.
+    /// Bytes outside packets: `count` is the number of bytes, and `bytes` contains up to 16 of them.
     case garbage(count: Int)
     /// Bytes that the device intentionally sent outside a packet.
     case raw

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A few steps, generated from a seed, that follow a normal start and that no Apple device would take.
+/// A few steps, generated from a seed, that no Apple device would take after a normal start.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])

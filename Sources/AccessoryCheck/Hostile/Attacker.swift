@@ -73,7 +73,7 @@ extension Checker {
     return best
   }
 
-  /// Makes an attack. Returns the reason why the accessory does not become ready after the attack, or nil if it does.
+  /// Makes an attack. Returns why the accessory does not become ready after the attack, or nil if it does.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {

@@ -51,7 +51,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares the report with the report of an earlier run. From then on, the outcome ignores failures that also
+  /// Compares the report with the report of an earlier run. After this call, the outcome ignores failures that also
   /// occurred in the earlier run.
   package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)

@@ -93,7 +93,7 @@ extension CheckResult {
   package var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
-/// A result in a report, with the outcome, and a description of the case for readers.
+/// A result as written in a report, including a description of the case for human readers.
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""

@@ -5,7 +5,7 @@ extension CheckReport {
   /// The verdict. The verdict is "passed" if every case was tried, at least one was judged, and none failed.
   package var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict without the failures that also occurred in an earlier run.
+  /// The verdict, ignoring failures that also occurred in an earlier run.
   package var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -21,14 +21,14 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// The reason why the run judged no case.
+  /// Why the run judged no case.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// The reason why a shard is incomplete: either the run was stopped, or the accessory did not come back.
+  /// The reason a shard is incomplete: either the run was stopped, or the accessory did not come back.
   package var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text
@@ -103,18 +103,18 @@ extension HostileReport {
 
 /// What has changed since an earlier run.
 package struct CheckComparison: Sendable, Equatable {
-  /// The numbers of cases that fail now but did not fail before.
+  /// The case numbers of the cases that fail now but did not fail before.
   package var broken: [Int] = []
-  /// The numbers of cases that failed before but pass now.
+  /// The case numbers of the cases that failed before but pass now.
   package var repaired: [Int] = []
-  /// The numbers of cases that failed before but cannot be judged now.
+  /// The case numbers of the cases that failed before but cannot be judged now.
   package var unjudged: [Int] = []
-  /// The numbers of cases that fail in both runs.
+  /// The case numbers of the cases that fail in both runs.
   package var known: [Int] = []
 
-  /// The firmware version in the earlier run, or nil if it was the same.
+  /// The firmware version in the earlier run, or nil if it has not changed.
   package var firmware: String?
-  /// The cases' titles by number, for text output.
+  /// The cases' titles by case number, for text output.
   private var titles: [Int: String] = [:]
 
   package init(_ report: CheckReport, since earlier: CheckReport) {

@@ -19,14 +19,14 @@ package struct CheckReport: Sendable, Equatable {
 
   /// The name and version of the program, or an empty string if unknown.
   package var program = ""
-  /// The numbers of all cases that the whole run should include.
+  /// The case numbers of all cases that the whole run should include.
   package var planned: [Int] = []
   package var shards = ShardSet.whole
   /// The accessory's address.
   package var place: String
   /// The accessory's identification, or nil if the accessory never identified itself.
   package var accessory: Accessory?
-  /// The results, in the order in which the cases ran.
+  /// The results, in the order the cases ran.
   package var results: [CheckResult] = []
   package var time = Duration.zero
   /// How many times the accessory was plugged in.
@@ -53,7 +53,7 @@ package struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether nothing was judged, because all cases were skipped or none were run, and no attack was made.
+  /// Whether no case was judged and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Gives the scripts of cases attachments that have reached a given step, and what earlier attachments have revealed
+/// Provides case scripts with attachments that have reached a given step, and with what earlier attachments revealed
 /// about the accessory.
 final class CheckRun {
   /// The maximum number of attachments that the accessory may end before the survey stops waiting for one that lasts.
@@ -18,19 +18,18 @@ final class CheckRun {
   var gone: AccessoryAbsent?
   /// The last case that has finished.
   var lastCase: CheckCase?
-  /// The failure that was recorded the first time that the accessory did not come back.
+  /// The failure recorded the first time that the accessory did not come back.
   private(set) var absence: CheckFailure?
   /// The step that the device takes first: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory failed when the device began with authentication, if the device then began with identification
-  /// instead.
+  /// The failure that made the device switch from authentication to identification as the first step, if it did.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device answered nothing, or nil until a case needs it.
+  /// The attachment on which the device sent no answers, or nil until a case needs it.
   var knownUnanswered: CheckDevice?
-  /// The attachment on which the certificate was not acknowledged, and the copies of the certificate's first packet, or
-  /// nil until a case needs them.
+  /// The attachment on which the certificate was not acknowledged, along with the copies of the certificate's first
+  /// packet, or nil until a case needs them.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
@@ -57,7 +56,7 @@ final class CheckRun {
   // MARK: Attachments
 
   /// Plugs in the accessory. If the connection ends before any bytes arrive, the accessory may still be busy with the
-  /// previous attachment, so this method retries after pauses of increasing length.
+  /// previous attachment, so this method retries with increasingly long pauses.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
@@ -102,7 +101,7 @@ final class CheckRun {
     return try bring(to: step, manner)
   }
 
-  /// The current attachment, or the last one if the accessory is not attached at the moment.
+  /// The current attachment, or the most recent one if the accessory is not attached.
   private(set) var lastAttached: CheckDevice?
 
   func skip(_ shortfall: Shortfall) -> CheckSkip {
@@ -114,8 +113,7 @@ final class CheckRun {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches the accessory. The device then takes all steps up to `step`, in the order in which an Apple device would
-  /// take them.
+  /// Attaches the accessory. The device then takes all steps up to `step`, in the same order as an Apple device.
   private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
     let device = try attach(manner)
@@ -154,8 +152,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. There is nothing
-  /// to wait for if the accessory flickers only the first time that it is plugged in.
+  /// Waits while the accessory repeatedly connects and disconnects, so that the next attachment lasts. No wait is
+  /// needed if the accessory flickers only the first time that it is plugged in.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -217,7 +215,7 @@ final class CheckRun {
   /// authentication if identification fails as well. Returns true if the order has changed.
   ///
   /// - Parameter isAgain: whether the accessory also ended the previous attachment after a link had been established.
-  ///   An accessory that connects twice does so only once.
+  ///   An accessory that connects twice ends only its first attachment.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }

@@ -27,7 +27,7 @@ package final class OwnCases: ChildProcessHandler {
   private var output = LineSplitter(longestLine: 1 << 24)
   private var errors = LineSplitter()
   private var requests: [JSON5Value] = []
-  /// The reason why the process has stopped sending requests, or nil while it is running.
+  /// The reason the process has stopped sending requests, or nil while it is running.
   private var end: String?
 
   /// Starts Python and reads the list of cases.
