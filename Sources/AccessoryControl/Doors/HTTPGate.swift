@@ -8,7 +8,7 @@ import AccessoryPages
 /// requests from other web pages. Requests without the token can access only the page and `/healthz`. The page itself
 /// contains no secrets. The token comes after the `#` in the page's address, and browsers do not send that part.
 package struct HTTPGate: Equatable, Sendable {
-  /// The kinds of requests. The path determines the kind.
+  /// The kinds of requests, as determined by the path.
   package enum Route: String, Equatable, Sendable, CaseIterable {
     case page = "/"
     case rpc = "/rpc"
@@ -110,7 +110,7 @@ package struct HTTPGate: Equatable, Sendable {
     (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
-  /// Returns the route of a request, or the reason why the gate refuses the request.
+  /// Returns the route of a request, or the reason the gate refuses the request.
   package func admit(_ head: Head) -> Result<Route, Refusal> {
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(head.host)) }
     if let origin = head.origin, origin.lowercased() != "http://\(host)" { return .failure(.foreignOrigin(origin)) }
@@ -125,7 +125,7 @@ package struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if the gate makes this decision only about requests that have the token.
+  /// Returns true if only a request with the token can get this decision.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

@@ -8,7 +8,7 @@ import AccessoryCore
 /// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
 ///   how many notifications were dropped.
 public final class RPCLines {
-  /// While more than this number of bytes are unsent, no further lines are handled.
+  /// While more than this many bytes are unsent, no further lines are handled.
   package static let mostUnsent = UnsentNews.few
 
   /// Called when there are bytes to send, or when ``wantsToRead`` has changed.
@@ -48,7 +48,7 @@ public final class RPCLines {
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // Handles the lines in a later turn of the loop, because a call may be in progress now.
+    // Handles the lines on a later turn of the loop, because a call may be in progress now.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 

@@ -5,10 +5,9 @@ import AccessoryCore
 /// Notifications are dropped while too many bytes are unsent. Once most of the bytes have been sent, a `dropped`
 /// notification reports how many notifications were dropped.
 package struct UnsentNews {
-  /// While fewer than this number of bytes are unsent, notifications are accepted again and doors read further
-  /// requests.
+  /// While fewer than this many bytes are unsent, notifications are accepted again and doors read further requests.
   package static let few = 1 << 20
-  /// When at least this number of bytes are unsent, notifications are dropped.
+  /// While at least this many bytes are unsent, notifications are dropped.
   static let most = 4 << 20
 
   package enum Form: Sendable {

@@ -43,7 +43,7 @@ extension ControlMethods {
       ) { call, answer, accessory, isUnnoticed in
         let accessory = try call.server.accessories.find(accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: isUnnoticed))
-        // Answers in a later turn of the loop, after the accessory has noticed that its cable has been unplugged.
+        // Answers on a later turn of the loop, after the accessory has noticed that its cable has been unplugged.
         call.server.later { answer(.success(accessory)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(ControlledAccessory.answer) { $0 }

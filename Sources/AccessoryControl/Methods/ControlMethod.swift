@@ -26,7 +26,7 @@ package struct ControlMethod: Sendable {
     case changes
     /// The method changes the clock of a world in virtual time, and changes nothing in a world in real time.
     case passesTime
-    /// The method changes only the bytes of sessions and the client's own subscriptions.
+    /// The method affects only session data and the client's own subscriptions.
     case reads
   }
 
@@ -82,7 +82,7 @@ package struct ControlMethod: Sendable {
     (self.params, self.result) = (params, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
-      // Finds the world before the method runs, because the method may remove the object that leads to the world.
+      // Finds the world before the method runs, because the method may remove the object by which it is found.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, asked) { answer in
         let tree = answer.map { result.tree($0) }

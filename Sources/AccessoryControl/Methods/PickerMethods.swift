@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker, in which a test, a script or a user chooses an accessory for an app.
+  /// The methods for the Bluetooth picker, where a test, a script or a user chooses an accessory for an app.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
@@ -77,7 +77,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // Finishes in a later turn of the loop, so that the app is notified before it receives the picker's
+              // Finishes on a later turn of the loop, so that the app is notified before it receives the picker's
               // result.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))

@@ -163,8 +163,7 @@ private struct ReadBytes {
   }
 }
 
-/// The address to which a client connects to exchange a session's bytes, and the first line that the client sends
-/// there.
+/// The address that a client connects to in order to exchange a session's bytes, and the first line to send there.
 struct PortPlace {
   let address: String?
   let firstLine: String

@@ -96,7 +96,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The totals of all load tests that a server has run, by accessory. Metrics report these totals.
+/// The totals of all load tests that a server has run, by accessory, for use in metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0

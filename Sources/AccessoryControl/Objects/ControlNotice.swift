@@ -57,7 +57,7 @@ struct ControlNotice {
   }
 }
 
-/// A message that the server sends on its own: a notice or the state of a job.
+/// A message that the server sends without being asked: a notice or the state of a job.
 package final class ControlNews {
   private enum Content {
     case notice(ControlNotice)

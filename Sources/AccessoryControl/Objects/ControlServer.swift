@@ -128,7 +128,7 @@ public final class ControlServer {
   /// Does all work that is already due, without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
-  /// Runs work in a later turn of the loop, when no call is in progress.
+  /// Runs work on a later turn of the loop, when no call is in progress.
   func later(_ work: @escaping () -> Void) { loop.schedule(after: .zero, work) }
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
@@ -151,7 +151,7 @@ public final class ControlServer {
   }
 
   /// Ends all worlds and unplugs everything. The loop must then run a little longer, so that both ends of each cable
-  /// notice the unplugging.
+  /// notice that it was unplugged.
   package func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }

@@ -32,8 +32,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with new events in sessions that they have taken over. Waits end for clients with new events, so that the
-  /// clients can react before more time passes.
+  /// Clients with new events in sessions that they have taken over. A client's wait ends when the client has new
+  /// events, so that it can react before more time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false

@@ -140,7 +140,7 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken over the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // The client keeps the protocols that it has already taken over. As a list of protocols, nil stands for all.
+    // The client keeps the protocols that it has already taken over. A nil list stands for all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)

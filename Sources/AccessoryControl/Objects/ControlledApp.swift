@@ -13,7 +13,7 @@ final class ControlledApp: AppHandler {
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
-  /// The view of the app if it was killed while it had open sessions, or nil otherwise.
+  /// The view of an app that was killed while it had open sessions, or nil otherwise.
   private var killed: AppView?
 
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {

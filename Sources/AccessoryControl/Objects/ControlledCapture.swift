@@ -10,7 +10,7 @@ import AccessorySessions
 /// to a file. When the limit is reached, the recording stops, but the file remains valid.
 final class ControlledCapture {
   static let mostCaptures = 1_000
-  /// The maximum number of bytes in all of a server's captures.
+  /// The maximum number of bytes in all of a server's captures combined.
   static let mostBytes = 256 << 20
 
   enum Form: String, CaseIterable, Sendable {
@@ -120,7 +120,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// The number of bytes that are reserved for this capture in the memory for all captures.
+  /// How much of the memory shared by all captures is reserved for this one, in bytes.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var path: String { "/captures/\(name)" }

@@ -16,8 +16,8 @@ final class ControlledSession: SessionHandler {
   var connectionID: Int?
   /// The client that receives notifications about the session.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes. While there is such a connection, requests cannot read or
-  /// write the bytes.
+  /// A separate connection that carries the session's bytes. While there is a separate connection, requests cannot read
+  /// or write the bytes.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
@@ -61,7 +61,7 @@ final class ControlledSession: SessionHandler {
         write.isOver = true
         self?.writes.removeAll { $0 === write }
         done(bytes.count - write.bytes.count)
-        // The next write may be waiting for this one to finish.
+        // The next write may be waiting for the current write to finish.
         self?.pump()
       })
   }
@@ -128,7 +128,7 @@ final class ControlledSession: SessionHandler {
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 
-  /// The reason why the session ended, or nil while it is open.
+  /// The reason the session ended, or nil while it is open.
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 

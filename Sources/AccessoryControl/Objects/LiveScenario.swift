@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario's accessories and cables in one of the server's worlds, for an app in that world.
+/// Runs a scenario's accessories and cables in one of the server's worlds, for an app in that world.
 ///
 /// The scenario does not change the world's device. The scenario skips steps for the device, other apps and other SDKs,
 /// and lists the skipped steps in the result. When the scenario ends, its accessories are removed.
@@ -105,7 +105,7 @@ final class LiveScenario {
     job.end(report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// Returns the app's events in the form that a scenario expects. Events about other accessories, and about
+  /// Returns the app's events in the format that scenarios expect. Events about other accessories, and about
   /// connections that began before the run, are left out.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))

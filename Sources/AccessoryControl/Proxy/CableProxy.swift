@@ -37,7 +37,7 @@ public final class CableProxy: CableOwner {
   private var plugged: Plugged?
   private var past = Counts()
   private var refusals: ReportLimit?
-  /// The reason why devices can no longer connect, or nil while they can.
+  /// The reason devices can no longer connect, or nil while they can.
   public private(set) var failure: String?
 
   private struct Plugged {

@@ -19,7 +19,7 @@ import IAP2
 final class JoinedCable {
   /// When this many bytes are held, the cable stops reading from the accessory until a device connects.
   static let mostHeld = 65_536
-  /// How long to wait without any progress in sending the remaining bytes after one side has closed.
+  /// How long to keep waiting if the remaining bytes cannot be sent after one side has closed.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -29,7 +29,7 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// A channel, and the bytes that are to be sent on it.
+  /// A channel and the bytes to send on it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End

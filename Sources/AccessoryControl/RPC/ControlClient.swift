@@ -11,7 +11,7 @@ public final class ControlClient {
 
   /// Called with each notification that the client receives.
   package var news: ((ControlNews) -> Void)?
-  /// Called in a later turn of the loop when ``takesCalls`` may have become true.
+  /// Called on a later turn of the loop when ``takesCalls`` may have become true.
   package var changed: (() -> Void)?
   /// Whether everything that the client launches outlives it, as for a single HTTP request.
   private(set) var isTransient: Bool
@@ -120,8 +120,7 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Lets everything that the client launches from now on outlive the client. The client receives no notifications
-  /// about these objects.
+  /// Lets everything that the client launches from now on outlive the client, without notifying the client about it.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events in all worlds.
@@ -152,9 +151,9 @@ struct ControlSubscription {
     }
   }
 
-  /// The choice of events from worlds that are not in ``worlds``, or nil if the client receives none of those events.
+  /// The selection for worlds that are not in ``worlds``, or nil if the client receives no events from them.
   var others: Choice?
-  /// The choice of events from each of these worlds, or nil for a world from which the client receives no events.
+  /// The selection for each world listed here, or nil if the client receives no events from that world.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

@@ -5,7 +5,7 @@ import LinuxIO
 
 /// Reads the files that a request names.
 ///
-/// Files are never read on the loop, because a disk may not respond. If a method needs a file that has not been read
+/// Files are never read on the loop, because a disk might not respond. If a method needs a file that has not been read
 /// yet, the method fails. After another thread has read the missing file, the method is called again. Methods must
 /// therefore read their files before they change anything.
 final class RequestFiles: Sendable {
