@@ -40,7 +40,7 @@ public struct PageFile: Equatable, Sendable {
   }()
 
   /// The page's content security policy: the browser may load files only from this server, and send requests only to
-  /// it. Scripts may not create elements from text, so that a name containing markup cannot change the page.
+  /// it. Scripts cannot create elements from text, so a name that contains markup cannot change the page.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -48,7 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// Declared here because ExternalAccessorySimulation uses this module but must not depend on a C module.
+// ExternalAccessorySimulation uses this module but must not depend on a C module, so the functions are declared here.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

@@ -10,7 +10,7 @@ package struct LoggedPacket: Equatable, Sendable {
     case iap1
     case skipped
     case transfer
-    /// A fault acted on the packet.
+    /// A fault affected the packet.
     case fault
   }
 
@@ -27,7 +27,7 @@ package struct LoggedPacket: Equatable, Sendable {
   package var header: PacketHeader?
   /// What kind of data the packet's link session carries, or nil if the log does not contain the link's SYN.
   package var kind: LinkSession.Kind?
-  /// The fault that acted on the packet, as written for `--fault`.
+  /// The fault that affected the packet, as written for `--fault`.
   package var fault: String?
   /// Whether an earlier packet had this sequence number.
   package var isRepeated = false

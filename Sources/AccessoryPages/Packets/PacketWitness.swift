@@ -15,7 +15,7 @@ final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were skipped, so that the next bytes may begin in the middle of a packet.
+    /// True if bytes were skipped, in which case the next bytes may begin in the middle of a packet.
     var isTorn = false
     /// The sequence number of the newest packet that has a payload.
     var highest: UInt8?

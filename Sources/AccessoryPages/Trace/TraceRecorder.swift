@@ -36,7 +36,7 @@ public final class TraceRecorder {
   /// new number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
-  /// Whether to derive attachments and sessions from the packets, because no device or accessory reports them.
+  /// True if attachments and sessions must be derived from the packets because no device or accessory reports them.
   public var readsLinks = false
 
   /// Creates a recorder for a run.
@@ -66,8 +66,7 @@ public final class TraceRecorder {
     recorder.companion = { [self] in witness(named: $0, description: $1, side: $2) }
   }
 
-  /// Observes a channel of the cable that has this name. Call this for a cable's main channel before its native
-  /// channels.
+  /// Observes a channel of the cable with this name. Call this for a cable's main channel before its native channels.
   func witness(named name: String, description: String, side: String?) -> any CableWitness {
     if side == nil || cables[name] == nil {
       cableCount += 1

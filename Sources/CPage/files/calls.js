@@ -32,7 +32,7 @@ export class CallBar {
 
   say(text, isProblem = false) { toast(text, isProblem); }
 
-  // Sends requests one after the other. `params` can be a function that receives the results so far.
+  // Sends requests one at a time. `params` can be a function that receives the results so far.
   async run(calls) {
     const results = [];
     this.show(calls);
@@ -60,7 +60,7 @@ export class CallBar {
   }
 
   // Creates a button that sends the request returned by `make`. While the button is focused or the pointer is over it,
-  // the page shows that request.
+  // the page shows the request that the button would send.
   button(label, make, { title, name, before, done, class: kind } = {}) {
     const preview = () => { const calls = make(); if (calls) this.show(calls); };
     const button = h("button", {

@@ -22,8 +22,7 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // When a world is shown for the first time, opens the form for adding an accessory or launching an app if the world
-    // has none.
+    // When a world is first shown, opens the forms for adding an accessory and launching an app if the world has none.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;

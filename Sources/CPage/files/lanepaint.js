@@ -1,5 +1,5 @@
-// Paints the lanes of a LaneModel on a canvas. `drawn` contains the shapes that were painted, in order to find the
-// shape under the pointer and to compare the picture with the events.
+// Paints the lanes of a LaneModel on a canvas. `drawn` contains the painted shapes, which are used to find the shape
+// under the pointer and to compare the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
 export const AXIS = 22;

@@ -1,6 +1,6 @@
 // Shows a LaneModel as a picture that follows the current time, with a time axis that is always visible. Users can
-// zoom, scroll and select a time range. The shapes that were drawn last are kept in a list, in order to find the shape
-// under the pointer and to compare the picture with the events.
+// zoom, scroll and select a time range. The shapes that were drawn last are kept in a list, which is used to find the
+// shape under the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -8,7 +8,7 @@ const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// If there are more lanes than this, each lane is shown as a single line until the user opens it.
+// If there are more than this many lanes, each lane is shown as a single line until the user opens it.
 const MOST_TALL = 12;
 const TALLEST = 440;
 

@@ -72,7 +72,7 @@ export class VirtualList {
   }
 
   draw() {
-    // A hidden view is drawn only when it is shown.
+    // A hidden view is not drawn until it is shown.
     if (this.scroller.clientHeight === 0) return;
     const height = this.rows.length * ROW;
     this.space.style.setProperty("height", `${height}px`);

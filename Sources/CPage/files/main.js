@@ -135,7 +135,7 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // A different server numbers its sessions from 1 again.
+    // A different server starts numbering sessions at 1 again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });

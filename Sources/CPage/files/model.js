@@ -62,7 +62,7 @@ export class LaneModel {
     this.waitingSessions = [];
     // All sessions, oldest first. A packet belongs to the newest session that has the session number in the packet.
     this.sessions = [];
-    // Named periods in a lane, and periods in which a fault is active.
+    // Named periods in a lane, and periods during which a fault is active.
     this.phases = [];
     this.shades = [];
     this.began = new Map();
@@ -83,7 +83,7 @@ export class LaneModel {
   }
 
   // The lanes of accessories, the cables, the device and apps, in this order. Lanes of the same kind are in the order
-  // in which they were added.
+  // they were added.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -129,7 +129,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // Adds a fault. The times `after` and `for` of the fault are counted from now.
+  // Adds a fault. The fault's `after` and `for` times are measured from now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -202,7 +202,7 @@ export class LaneModel {
     if (session.flow.length > MOST_OF_A_LANE) session.flow = session.flow.filter((_, index) => index % 2 === 1);
   }
 
-  // Marks a packet that a fault acted on.
+  // Marks a packet that was affected by a fault.
   hit(packet, text) {
     this.lane("cable", "cable").mark({ t: packet.t, packet: packet.number, kind: "hit", text });
     this.version += 1;
@@ -358,7 +358,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // Shows the sessions whose app is unknown in the lane of the only app.
+  // Adds the sessions whose app is unknown to the lane of the only app.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];

@@ -160,7 +160,7 @@ class AccessoryCard {
     return menu;
   }
 
-  // Makes the accessory flicker. If the accessory is not plugged in, it gets the quirk and is then plugged in.
+  // Makes the accessory flicker. If the accessory is not plugged in, it is given the flicker quirk and then plugged in.
   flicker() {
     const accessory = this.state.accessory;
     if (this.state.plugged) return [["accessory.flicker", { accessory }]];

@@ -95,7 +95,7 @@ export class Store extends EventTarget {
   useToken(token) {
     if (token === this.server.token) return;
     this.server.token = token;
-    // A different token means that the server is a different one.
+    // A different token means a different server.
     this.worlds.clear();
     this.rates.clear();
     this.jobs = [];
@@ -167,7 +167,7 @@ export class Store extends EventTarget {
     this.tell("jobs");
   }
 
-  // Requests lists at most five times a second.
+  // Fetches lists at most five times a second.
   refreshSoon(delay = 200) {
     const due = performance.now() + delay;
     if (this.timer && this.due <= due) return;

@@ -1,5 +1,5 @@
 // Shows a trace. A trace is a set of runs that have ended. The views are the same as on the live page. The views need
-// no server, because the page contains the data. Related runs, such as the same scenario played with two different
+// no server, because the page contains the data. Related runs, such as the same scenario run with two different
 // clients, are shown side by side. The packets and the log belong to the run that is selected.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
