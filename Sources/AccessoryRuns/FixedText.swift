@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Formats numbers for reports.
 package enum FixedText {
-  /// Returns a number rounded to the given number of decimal places, such as "0.830". Adds decimal places if the text
-  /// would otherwise be the same as that for `other`, such as a limit that the number narrowly exceeds.
+  /// Returns a number rounded to the given number of decimal places, such as "0.830". Adds decimal places if `other`,
+  /// such as a limit that the number narrowly exceeds, would otherwise look the same.
   package static func text(_ value: Double, places: Int, unlike other: Double? = nil) -> String {
     let fewest = text(value, exactly: places)
     guard let other, value != other, fewest == text(other, exactly: places), places < 12 else { return fewest }

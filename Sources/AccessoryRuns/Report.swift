@@ -26,7 +26,7 @@ public protocol Report: WritableReport, Equatable {
 
   /// Which shards the report contains.
   var shards: ShardSet { get }
-  /// The reason why the report's shard is incomplete, or nil if the shard is complete. An incomplete shard is not
+  /// The reason the report's shard is incomplete, or nil if the shard is complete. An incomplete shard is not
   /// merged with others.
   var unfinished: String? { get }
   /// Whether the run passes even if there was nothing to compare.
@@ -85,7 +85,7 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// The reason why this report does not cover a whole run or shard, or nil if the report covers one.
+  /// Why this report does not cover a whole run or shard, or nil if it does.
   public var gap: String? { unfinished ?? shards.gap }
 
   /// Creates a report from the JSON tree of a file. Keys that later versions of easim added are ignored. If the file is
@@ -128,13 +128,13 @@ extension Report {
     }
   }
 
-  /// If the run did not complete its plan or had nothing to do, returns a test case that fails or is skipped.
-  /// Otherwise, there is no such test case.
+  /// Returns a test case that fails or is skipped if the run did not complete its plan or had nothing to do, or an
+  /// empty array otherwise.
   ///
   /// - Parameters:
   ///   - all: the name of the test case if the run did not complete its plan, such as "every world was played".
   ///   - some: the name of the test case if there was nothing to do, such as "worlds".
-  ///   - nothing: the reason why there was nothing to do, or nil if there was something to do.
+  ///   - nothing: the reason there was nothing to do, or nil if there was something to do.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }
     return nothing.map { [ReportCase(group, some, allowsEmpty ? .skipped($0) : .failed($0))] } ?? []
@@ -143,7 +143,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// Identifies a file as a report by means of a marker, the kind of report, and the version.
+/// Identifies a file as a report by its marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int

@@ -11,7 +11,7 @@ public struct ReportCheck: Equatable, Sendable {
   /// The measured value. If the text begins with the goal, the goal is not printed a second time.
   public let text: String
   let saysGoal: Bool
-  /// The reason why the condition was not met, or nil if the condition was met or the reason is unknown.
+  /// The reason the condition was not met, or nil if the condition was met or the reason is unknown.
   package var cause: String?
 
   /// Creates a check. Creates a check. If there is no name, `text` must begin with the goal.

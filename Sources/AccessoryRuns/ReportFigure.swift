@@ -15,7 +15,7 @@ public struct ReportFigure: Sendable {
   /// The value.
   public let value: Double
   package let unit: Unit
-  /// Whether a higher value is better, or nil if higher is neither better nor worse.
+  /// Whether a higher value is better, or nil if neither higher nor lower is better.
   package let moreIsBetter: Bool?
   /// Whether the figure is shown at the top of the page.
   let isMain: Bool

@@ -17,7 +17,7 @@ public enum Verdict: Equatable, Sendable {
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
   /// Creates a verdict from the first of these that is present: failures, the cause of a stop, planned work that was
-  /// not done, or the reason why there was nothing to judge.
+  /// not done, or the reason there was nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)

@@ -195,7 +195,7 @@ package struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // A reply may be complete before its request has been sent. In that case, the burst is complete as soon as the
+    // A reply may be complete before its request has been sent, in which case the burst is complete as soon as the
     // request has been sent.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
@@ -229,7 +229,7 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Returns when to call ``judge(now:)`` for a reply that counts as complete after a period of silence.
+  /// Returns the time at which to call ``judge(now:)`` for a reply that counts as complete after a period of silence.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -246,7 +246,7 @@ package struct BurstLane {
   /// Whether a wrong byte has arrived that ``conclude()`` has not diagnosed yet.
   package var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether the buffer is full, so that ``conclude()`` must be called now.
+  /// True if the buffer is full, in which case ``conclude()`` must be called now.
   package var isFull: Bool { echo?.isFull == true }
 
   /// Returns a diagnosis of the wrong bytes, which is empty if there were none. `isAsked` is false if no burst was
@@ -295,7 +295,7 @@ package struct BurstLane {
     return flight
   }
 
-  /// Returns when the oldest burst times out.
+  /// Returns the time at which the oldest burst times out.
   package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
   /// Ends the session. Returns the bursts that were still in flight, which count as lost.

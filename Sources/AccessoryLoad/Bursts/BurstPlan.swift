@@ -16,8 +16,8 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// The run ends after this many measured bursts in total.
     case bursts(Int)
-    /// After this time, counted from the end of the warm-up, no further bursts begin. The run then waits for the bursts
-    /// in flight.
+    /// No further bursts begin once this much time has passed since the end of the warm-up. The run then waits for the
+    /// bursts in flight.
     case time(Duration)
   }
 
@@ -26,8 +26,8 @@ public struct BurstPlan: Equatable, Sendable {
     /// A burst begins as soon as its session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
     /// The given number of bursts begins every second across all sessions, even if earlier bursts are not complete. If
-    /// a burst is late, its latency counts from when it was scheduled, so an accessory that stops answering cannot hide
-    /// the delay.
+    /// a burst is late, its latency is measured from its scheduled start, so an accessory that stops answering cannot
+    /// hide the delay.
     case rate(burstsPerSecond: Double)
     /// The rate changes over time, in phases.
     case phases([BurstPhase])
@@ -107,12 +107,11 @@ public struct BurstPlan: Equatable, Sendable {
   public var verification = Verification.echo
   /// An initial period in which bursts are sent and verified but not measured.
   public var warmUp = Duration.zero
-  /// An initial period in which the load increases: the sessions begin one after the other, or the rate rises from
-  /// zero.
+  /// An initial period in which the load increases: the sessions start one at a time, or the rate rises from zero.
   public var ramp = Duration.zero
   /// The regular pauses between bursts, or nil for none.
   public var pause: Pause?
-  /// The time limit for each burst, and for an accessory's return after it has disconnected.
+  /// The time limit for each burst, and for an accessory to return after it has disconnected.
   public var timeout = Duration.seconds(10)
   /// Whether the run continues if an accessory disconnects and returns.
   public var reconnects = false

@@ -36,7 +36,7 @@ package struct BurstPlanFile: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether the file says which replies are expected.
+  /// Whether the file specifies the expected replies.
   package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
   /// Reads a file. Reads a file. If the file is invalid, the error lists every mistake with its line and column.

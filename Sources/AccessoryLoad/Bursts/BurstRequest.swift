@@ -15,7 +15,7 @@ package struct BurstRequest: Equatable, Sendable {
 
   package var name = ""
   package var weight = 1.0
-  /// The sizes of bursts of unique bytes, or nil if ``send`` is sent.
+  /// The sizes of bursts of unique bytes, or nil to send ``send``.
   package var sizes: Distribution<Int>?
   /// The bytes to send, or nil to send unique bytes with the given ``sizes``.
   package var send: [UInt8]?
@@ -37,7 +37,7 @@ package struct BurstRequest: Equatable, Sendable {
     }
   }
 
-  /// Whether the reply is an echo of unique bytes, so that several bursts can be in flight at the same time.
+  /// True if the reply is an echo of unique bytes, in which case several bursts can be in flight at the same time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
   /// Text such as "status: 'STATUS?' → prefix:OK, weight 3".
@@ -59,7 +59,7 @@ package struct BurstRequest: Equatable, Sendable {
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Shortens a word. Words with the same beginning remain distinguishable.
+  /// Shortens a word. Shortened words remain distinguishable even if they begin the same way.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -76,7 +76,7 @@ package struct BurstRequest: Equatable, Sendable {
 /// The bursts of a plan whose bursts differ: a weighted mix or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
-  /// Whether each session repeats the requests in order; if false, the session chooses requests at random.
+  /// True if each session repeats the requests in order, or false if each session chooses requests at random.
   package var isScript = false
 
   package init() {}

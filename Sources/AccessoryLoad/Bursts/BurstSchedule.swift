@@ -9,10 +9,10 @@ import AccessoryRuns
 /// another burst.
 ///
 /// With a rate, burst n is due n ÷ rate after the run has begun, or later because of the ramp or pauses. A burst's
-/// latency counts from when the burst was due, even if it began late. In a closed loop, a burst is due when it begins.
+/// latency is measured from its due time, even if it began late. In a closed loop, a burst is due when it begins.
 ///
-/// Invariants: bursts are numbered without gaps in the order in which they begin. Bursts are due in the order of their
-/// numbers. Bursts that begin before the end of the warm-up are not measured.
+/// Invariants: bursts are numbered without gaps in the order they begin. Bursts are due in the order of their numbers.
+/// Bursts that begin before the end of the warm-up are not measured.
 package struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
   package struct Ticket: Equatable, Sendable {
@@ -23,7 +23,7 @@ package struct BurstSchedule: Equatable, Sendable {
     package let isMeasured: Bool
   }
 
-  /// The answer when a session asks for a burst.
+  /// What a session that asks for a burst must do.
   package enum Next: Equatable, Sendable {
     case begin(Ticket)
     case wait(until: Instant)
@@ -51,7 +51,7 @@ package struct BurstSchedule: Equatable, Sendable {
   /// The number of bursts that began only after the last burst was due, for a plan with a rate and a fixed number of
   /// bursts. If there are any such bursts, the run did not keep up with the rate.
   package private(set) var late = 0
-  /// How far earlier bursts can delay the start of a burst before the burst counts as overdue.
+  /// How long earlier bursts can delay a burst before it counts as overdue.
   static let slack = Duration.milliseconds(100)
 
   package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
@@ -84,7 +84,7 @@ package struct BurstSchedule: Equatable, Sendable {
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // In a longer schedule, this time would overflow, so no burst counts as late.
+    // In a longer schedule, the time of the last burst would overflow, so no burst counts as late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
@@ -124,7 +124,7 @@ package struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// Returns how many bursts that have not begun are overdue by more than `slack`.
+  /// Returns how many bursts are overdue by more than `slack` but have not begun.
   package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
@@ -179,14 +179,14 @@ package struct BurstSchedule: Equatable, Sendable {
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// Returns when burst `number` is due, in seconds after the start, or nil if there is no such burst or the plan has
-  /// no rate.
+  /// Returns the time at which burst `number` is due, in seconds after the start, or nil if there is no such burst or
+  /// the plan has no rate.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// Returns when burst `number` is due, in seconds after the start. While the rate rises evenly from 0 to R in time T,
-  /// n bursts take √(2nT/R).
+  /// Returns the time at which burst `number` is due, in seconds after the start. While the rate rises evenly from 0 to
+  /// R in time T, n bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2
@@ -259,7 +259,7 @@ struct BurstTimetable: Equatable, Sendable {
     count = Int(min(bursts, 1e15).rounded(.up))
   }
 
-  /// Returns when burst `number` is due, in seconds, or nil if the phases do not have that many bursts.
+  /// Returns the time at which burst `number` is due, in seconds, or nil if the phases do not have that many bursts.
   func due(_ number: Int) -> Double? {
     let wanted = Double(number)
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }

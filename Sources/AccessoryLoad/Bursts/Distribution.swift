@@ -182,8 +182,8 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// Returns the formats for all kinds of distributions. `value` is the format of a single value, and `name` is what
-  /// the documentation calls it.
+  /// Returns the formats for all kinds of distributions. `value` is the format of a single value, and `name` is its
+  /// name in the documentation.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {

@@ -43,8 +43,8 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission. A program that should measure once per `interval` but takes
-  /// longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission. A program that was meant to measure every `interval`, but
+  /// was delayed, has missed the measurements `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }

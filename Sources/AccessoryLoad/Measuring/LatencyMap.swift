@@ -15,7 +15,7 @@ public struct LatencyMap: Equatable, Sendable {
 
   /// The time that each column covers: ``ThroughputSeries/finest`` multiplied by a power of two.
   public private(set) var length = ThroughputSeries.finest
-  /// The counts, one column after the other. Each column begins with the row for the lowest latencies.
+  /// The counts, column by column. Each column begins with the row for the lowest latencies.
   private var counts: [Int] = []
 
   /// Creates an empty map.

@@ -45,8 +45,7 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the series contains the numbers of bytes sent and received, which reports by earlier versions of easim
-  /// lack.
+  /// Whether the series includes the bytes sent and received, which reports from earlier versions of easim omit.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Applies `change` to the slice at `time` after the start of the run.
@@ -58,7 +57,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// Returns the end of the slice that contains `time`, with both times counted from the start of the run.
+  /// Returns the end of the slice that contains `time`, with both times measured from the start of the run.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)

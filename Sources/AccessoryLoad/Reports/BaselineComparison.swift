@@ -8,7 +8,7 @@ import AccessoryRuns
 /// comparison.passed   // false when throughput fell or latency rose by more than a tenth
 /// ```
 public struct BaselineComparison: Equatable, Sendable {
-  /// A figure that both runs have.
+  /// A figure that appears in both runs.
   public struct Figure: Equatable, Sendable {
     /// The figure's name.
     public let name: String

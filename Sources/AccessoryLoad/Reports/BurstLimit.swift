@@ -24,7 +24,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let figure: Figure
   /// Whether the limit applies to service times rather than latencies.
   let isService: Bool
-  /// Whether the run fails above the bound; if false, the run fails below the bound.
+  /// True if the run fails above the bound, or false if it fails below the bound.
   let isUpper: Bool
   /// The bound, in the figure's own unit: nanoseconds, a rate per second, a percentage or a plain number.
   let bound: Double

@@ -277,7 +277,7 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram in a report, with figures for readers, and with counts for ``Histogram/merge(_:)``. Each count is stored
+/// A histogram in a report, with figures for human readers and counts for ``Histogram/merge(_:)``. Each count is stored
 /// with the lowest value of its step.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
@@ -315,7 +315,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
-    // Counts that could not be read are missing from the list. They have already been reported as errors.
+    // Counts that could not be read are missing from the list, and have already been reported as errors.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil

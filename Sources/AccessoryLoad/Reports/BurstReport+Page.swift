@@ -45,15 +45,14 @@ extension BurstReport {
       ]
   }
 
-  /// The test cases. There is one test case for the bursts, and one for each kind of error, the rate, each limit, and
-  /// each figure that is compared with a baseline.
+  /// The test cases: one for the bursts, one for the rate, and one for each kind of error, limit, and
+  /// figure that is compared with a baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // The test case for the bursts does not cover limits that were not met, because each of those fails its own test
-    // case.
+    // The test case for the bursts ignores limits that were not met, because each limit has its own test case.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others

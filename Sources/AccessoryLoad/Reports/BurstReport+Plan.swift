@@ -144,8 +144,7 @@ extension BurstReport {
       unsynchronized += other.unsynchronized
     }
 
-    /// Text such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at most
-    /// 4.2 ms".
+    /// The start as text, such as "planned for 2026-11-23T01:30:00Z, began 0.1 ms after it".
     public var text: String {
       func late(_ time: Int) -> String { FixedText.time(Double(max(0, time - planned)) * 1_000) }
       var parts = ["planned for \(StartTime.text(planned)), "]

@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// How returned bytes were wrong, such as "2 lost, 1 repeated", or nil if all bytes were correct.
+  /// What was wrong with the returned bytes, such as "2 lost, 1 repeated", or nil if all bytes were correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }

@@ -71,14 +71,14 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The endings that count as failures.
+  /// The outcomes that count as failures.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
   static let doneEnding = "\(BurstRunner.Outcome.done)"
 
   func failing(_ kind: ErrorKind) -> ErrorTally? {
-    // The plan may allow lost bursts, but not if losing them ended the run.
+    // Even if the plan allows lost bursts, they count as errors if losing them ended the run.
     if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
     return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
   }
@@ -205,7 +205,7 @@ extension BurstReport {
     require(
       sum(slices, \.errors) <= errorCount, "errors",
       "are \(errorCount), but the time slices have \(sum(slices, \.errors))")
-    // Reports written by earlier versions of easim have no sizes and no map.
+    // Reports written by earlier versions of easim contain neither sizes nor a latency map.
     require([0, completed].contains(sizes.total), "sizes", "has \(sizes.total) values for \(completed) bursts")
     let mapped = sum(map.cells) { $0[2] }
     require([0, completed].contains(mapped), "latencyMap", "has \(mapped) values for \(completed) bursts")

@@ -24,13 +24,13 @@ public struct BurstReport: Equatable, Sendable {
   public struct ErrorTally: Equatable, Sendable {
     /// The number of errors of this kind.
     public var count = 0
-    /// A description of the first of these errors.
+    /// A description of the first error of this kind.
     public var first = ""
   }
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// The reason why the run ended, as a phrase without a period.
+  /// The reason the run ended, as a phrase without a period.
   public var ending = ""
   /// The number of merged runs.
   public var runs = 1
@@ -65,7 +65,7 @@ public struct BurstReport: Equatable, Sendable {
   public var series = ThroughputSeries()
   /// The errors, by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// How many times returned bytes were wrong in each way, if bursts are unique. A single error may be counted more
+  /// If bursts are unique, how many times each kind of mistake occurred in returned bytes. An error may be counted more
   /// than once.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results for each accessory.
@@ -74,7 +74,7 @@ public struct BurstReport: Equatable, Sendable {
   public var limits: [BurstLimit] = []
   /// When, where and how the run took place.
   public var made = Making()
-  /// The time of the first burst, at which the series begin, on the clock of ``Site/attachments``.
+  /// The time of the first burst, when the series begin, on the same clock as ``Site/attachments``.
   public var started = Instant.origin
   /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
@@ -141,7 +141,7 @@ public struct BurstReport: Equatable, Sendable {
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
-    /// The start of the phase, counted from the beginning of the run.
+    /// The start of the phase, measured from the beginning of the run.
     public var from = Duration.zero
     /// The duration of the phase.
     public var length = Duration.zero
@@ -149,7 +149,7 @@ public struct BurstReport: Equatable, Sendable {
     public var pace = ""
     /// The number of bursts completed and measured in this phase.
     public var completed = 0
-    /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
+    /// The latencies of these bursts in nanoseconds, each measured from the time the burst was due.
     public var latency = Histogram()
   }
 
@@ -161,7 +161,7 @@ public struct BurstReport: Equatable, Sendable {
     public var completed = 0
     /// The number of bytes in these bursts.
     public var bytes = 0
-    /// The latencies of these bursts in nanoseconds, each counted from when the burst was due.
+    /// The latencies of these bursts in nanoseconds, each measured from the time the burst was due.
     public var latency = Histogram()
   }
 
@@ -188,14 +188,14 @@ extension BurstReport {
     public struct Attachment: Equatable, Sendable {
       /// The publication's number, which apps see as the connection ID.
       public var connectionID: Int
-      /// Whether the publication offered protocols. Some accessories connect twice, and offer no protocols the first
-      /// time.
+      /// Whether any protocols were offered when the accessory was published. Some accessories connect twice, and offer
+      /// no protocols the first time.
       public var offeredProtocols: Bool
       /// The time at which the publication began, on the run's clock.
       public var from: Instant
       /// The time at which the publication ended, or nil if it has not ended.
       public var to: Instant?
-      /// The reason why the publication ended.
+      /// The reason the publication ended.
       public var end = ""
       /// The number of bursts completed during this publication.
       public var completed = 0
@@ -203,7 +203,7 @@ extension BurstReport {
       public var lost = 0
     }
 
-    /// The results for one session, including the times when it was reopened.
+    /// The results for one session, including after it was reopened.
     public struct SessionTally: Equatable, Sendable {
       /// The number of bursts completed and measured.
       public var completed = 0
@@ -228,7 +228,7 @@ extension BurstReport {
 
     /// The maximum number of listed sessions.
     public static let sessionLimit = 1_000
-    /// The maximum number of listed attachments; ``more`` counts the others.
+    /// The maximum number of attachments to list; ``more`` counts the rest.
     public static let attachmentLimit = 1_000
 
     /// The address as the user gave it.

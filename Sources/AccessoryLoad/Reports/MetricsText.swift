@@ -68,7 +68,7 @@ extension BurstReport {
   /// Returns the report as metrics. If `isOpen` is true, the text ends with a marker, which OpenMetrics requires but
   /// Prometheus does not.
   ///
-  /// After the run, its counts no longer rise, so all metrics are gauges and histograms, which are written the same way
+  /// The counts no longer rise after the run, so all metrics are gauges and histograms, which are written the same way
   /// in both formats.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()

@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Sends one burst, waits until nothing more arrives, and finds the verification that suits the accessory.
+/// Sends one burst, waits until nothing more arrives, and determines which verification suits the accessory.
 ///
 /// ```swift
 /// let probe = BurstProbe(plan, on: loop)

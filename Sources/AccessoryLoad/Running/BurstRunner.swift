@@ -73,7 +73,7 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// The time until which to watch for unexpected bytes, or nil if not all bursts are done.
+  /// The time until which to watch for unexpected bytes, or nil while bursts remain.
   private var settled: Instant?
 
   /// Creates a run but does not start it. `report` is called with warnings for the user as they occur.
@@ -200,7 +200,7 @@ public final class BurstRunner {
     // Until its start time, a schedule tells every session to wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // Starts in a later turn of the loop, because the app is still handling its notification in this turn.
+    // Starts on a later turn of the loop, because the app is still handling its notification on this turn.
     wake?.arm(at: loop.now)
   }
 
@@ -326,7 +326,7 @@ public final class BurstRunner {
     flow.received += received
   }
 
-  /// Adds the bytes counted since the last call to the slice in which they were transferred. Updating the slice for
+  /// Assigns the bytes counted since the last call to the slice in which they were transferred. Updating the slice for
   /// every packet would take too long.
   private func settleFlow() {
     guard let start = beginning else { return }
@@ -365,7 +365,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // Each turn starts with a different lane, because the first lane that asks gets the burst that is due.
+    // Each round starts with a different lane, because the first lane to ask gets the burst that is due.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount

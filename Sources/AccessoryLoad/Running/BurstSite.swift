@@ -23,7 +23,7 @@ public final class BurstSite: AppHandler {
   /// The accessory's name in reports.
   public let name: String
   let index: Int
-  /// Returns, for the report, the sum of the counters of all links to this accessory.
+  /// Returns the sum of the counters of all links to this accessory, for use in the report.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
@@ -61,7 +61,7 @@ public final class BurstSite: AppHandler {
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether any session can never be opened, so that the run cannot begin.
+  /// True if any session can never be opened, in which case the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 

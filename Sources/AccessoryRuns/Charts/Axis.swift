@@ -93,7 +93,7 @@ package struct Axis {
   }
 
   /// Returns the distance between marks: at least `least`, and 1, 2 or 5 times a power of ten. For minutes and hours,
-  /// the distances are ones that are common on clocks.
+  /// uses distances that are common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }

@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// The SVG also contains the values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The width at which a page is viewed: as in a window or on paper, or as on a mobile phone.
+  /// The width at which a page is viewed: that of a window or a sheet of paper, or that of a mobile phone.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
@@ -108,7 +108,7 @@ package struct Plot {
         + "\(Self.title(title))</rect>")
   }
 
-  /// Draws a strip over the full height, with a tooltip.
+  /// Draws a full-height strip with a tooltip.
   package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
@@ -176,7 +176,7 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// An event that is marked in every chart over time.
+/// An event that is marked on every chart that has a time axis.
 package struct TimeMark {
   /// The kind of event. The raw values are the names of classes in the page's style sheet.
   package enum Kind: String, CaseIterable {

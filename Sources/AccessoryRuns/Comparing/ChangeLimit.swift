@@ -9,7 +9,7 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
-  /// Whether a change above the bound fails the comparison; if false, a change below the bound does.
+  /// True if a change above the bound fails the comparison, or false if a change below the bound does.
   let isUpper: Bool
   /// The bound as a fraction, such as 0.1 for 10%.
   let bound: Double

@@ -10,7 +10,7 @@ public struct ReportTrend: WritableReport {
   /// The formats in which a comparison can be written.
   public static let forms = [ReportForm.json, .html, .csv]
 
-  /// The values that one figure has in all runs.
+  /// One figure's values in all runs.
   public struct Row: Sendable {
     /// The name of the figure.
     public let name: String
@@ -97,7 +97,7 @@ public struct ReportTrend: WritableReport {
   /// The smallest relative change that is mentioned in the headline.
   private static let slight = 0.05
 
-  /// The changes from the first run to the last, such as "worse: p50 +59 %, throughput −39 %", or the reason why the
+  /// The changes from the first run to the last, such as "worse: p50 +59 %, throughput −39 %", or the reason the
   /// runs cannot be compared.
   public var headline: String {
     if runs.count < 2 { return "there is only one run, so there is nothing to compare" }
@@ -236,7 +236,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // If there is no room for all names on the axis, leaves out every second name, or more.
+    // If there is no room for all names on the axis, leaves out at least every second name.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

@@ -83,7 +83,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// If no shard is missing, replaces this set with that of an undivided run, so that such sets are equal.
+  /// If no shard is missing, replaces this set with that of an undivided run, so that complete sets are equal.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
@@ -118,7 +118,7 @@ extension ShardSet {
   public var gap: String? { only == nil ? missingText : nil }
 }
 
-/// The reason why the reports of two runs cannot be merged.
+/// The reason the reports of two runs cannot be merged.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
   /// One of the reports already covers a whole run, so there is no shard to add.
   case wholeRun

@@ -79,7 +79,7 @@ package enum PageTable {
     }.joined()
   }
 
-  /// Returns a list of names, each with a text. On narrow screens, the text is below the name.
+  /// Returns a list of names, each with its text. On narrow screens, the text is below the name.
   package static func facts(_ facts: [(String, String)]) -> String {
     let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"

@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// The bytes sent and received per second in each slice, or the bytes of completed bursts if those are unknown.
+  /// The bytes sent and received per second in each slice or, if unknown, the bytes of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
