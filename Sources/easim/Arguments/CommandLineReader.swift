@@ -53,13 +53,13 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// Returns a hint that names the option that the user probably meant, or the commands that have this option.
+  /// Returns a hint that names either the option that the user probably meant or the commands with that option.
   private func hint(for name: String) -> String {
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
-    // If another command has an option with exactly this name, that option is a better suggestion than an option of
-    // this command that the name abbreviates.
+    // An option of another command with exactly this name is a better suggestion than an option of this command that
+    // merely begins with the name.
     guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
     return ": it is an option of \(others.joined(separator: ", "))"
   }
@@ -101,7 +101,7 @@ struct CommandLineReader<Options: CommandOptions> {
 }
 
 enum CommandWords {
-  /// The reason why easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift
+  /// The reason easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift
   /// replaces invalid bytes, so a word with such bytes would name the wrong file or send the wrong bytes to an
   /// accessory.
   static var complaint: String? {

@@ -256,7 +256,7 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// Creates an error for an option's value. The error shows the value and the columns in which there are mistakes.
+  /// Creates an error for an option's value. The error shows each mistake and its column.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

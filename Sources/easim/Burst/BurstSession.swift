@@ -49,8 +49,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects. The report covers all events except connects and disconnects. With `--json`,
-  /// prints every event.
+  /// Prints connects, disconnects, warnings, faults and alerts, or every event with `--json`.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)

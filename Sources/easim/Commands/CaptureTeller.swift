@@ -10,14 +10,13 @@ final class CaptureTeller {
     var isVerbose = false
     var wantsStatistics = false
     var checks = false
-    /// The folder in which to write the bytes of sessions, or `-` to print the bytes as lines of hex.
+    /// The folder for session data, or `-` to print the data as lines of hex.
     var sessions: String?
 
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The number of buffered bytes at which lines are printed. Buffered lines are also printed before more input is
-  /// read.
+  /// Lines are printed when this many bytes are buffered, and before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -151,7 +150,7 @@ final class CaptureTeller {
 
 /// A folder with two files for each session in a capture, one for each direction.
 private final class SessionFiles {
-  /// The maximum number of files, which ensures that a capture cannot use up all file descriptors.
+  /// The maximum number of files, which keeps a capture from using up all file descriptors.
   private static let mostFiles = 512
 
   private let folder: String

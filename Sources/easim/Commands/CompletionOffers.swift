@@ -28,7 +28,7 @@ struct CompletionOffers {
     } else if let operand = command.operands.dropFirst(typed.count > 1 ? 1 : 0).first ?? command.operands.first {
       offer(operand.placeholder, operand.choices)
     }
-    // The parser would mistake a file name like this for an option.
+    // The parser would mistake a file name that begins with a dash for an option.
     if !isPlain { words.removeAll { $0.name.hasPrefix("-") } }
   }
 

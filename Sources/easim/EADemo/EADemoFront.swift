@@ -5,7 +5,7 @@ import Glibc
 
 /// A front end for EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
-  /// Whether the commands come from a script, in which case the exit code reports whether they succeeded.
+  /// True if the commands come from a script, in which case the exit code reports whether they succeeded.
   var isScripted: Bool { get }
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
   func tell(_ event: TimelineEvent)

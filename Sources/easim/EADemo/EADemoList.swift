@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 
 enum EADemoList {
-  /// Lists every accessory with its number, or returns a message that says where easim looked if there are none.
+  /// Lists all accessories with their numbers. If there are none, returns a message that says where easim looked.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }

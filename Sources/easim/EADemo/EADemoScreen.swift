@@ -31,7 +31,7 @@ struct EADemoScreen: Equatable {
 
     var kind: Kind
     var text = ""
-    /// The index of the recalled text, counted from the latest, or nil if no text has been recalled.
+    /// The index of the recalled text, counting back from the latest text, or nil if no text has been recalled.
     var past: Int?
   }
 
@@ -42,7 +42,7 @@ struct EADemoScreen: Equatable {
   private(set) var prompt: Prompt?
   private(set) var choice = 0
   private(set) var news: [EADemoApp.Line] = []
-  /// The number of rows of received bytes that lie below the visible rows.
+  /// How many rows of received bytes are below the visible rows.
   private(set) var scroll = 0
   private var history: [Prompt] = []
   private var lastSent: [UInt8]?

@@ -30,7 +30,7 @@ struct LineQueue {
     var time: Instant
   }
 
-  /// How much room the queue has for kept lines.
+  /// How close the queue is to its limit for lines that are never dropped.
   enum Room {
     case some
     /// The caller should stop adding lines.
@@ -49,10 +49,10 @@ struct LineQueue {
   static let batchLimit = 4_096
   /// The maximum number of bytes in waiting lines. A single line may be longer.
   static let lineLimit = 4 << 20
-  /// The queue is full when the kept lines reach this number of bytes.
+  /// The queue is full when its `kept` lines add up to this many bytes.
   static let keptLimit = 1 << 20
-  /// The queue is too full when the kept lines reach this multiple of ``keptLimit``. The margin leaves room for lines
-  /// that were already being added when the queue became full.
+  /// The queue is too full at this multiple of ``keptLimit``, because callers may still be adding lines when it fills
+  /// up.
   private static let tooMuch = 32
 
   private struct Entry {

@@ -24,7 +24,7 @@ final class OutputLane: Sendable {
   private let state = Monitor(State())
 
   /// A counter that increases when a lane has written something, when a call in ``PatientFile`` has returned, or when a
-  /// signal has arrived. While the main thread is not running the loop, it waits for this counter to change.
+  /// signal has arrived. While not running the loop, the main thread waits for this counter to change.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(
@@ -48,7 +48,7 @@ final class OutputLane: Sendable {
     do { try Worker.start { self.run() } } catch { state.withLock { $0.hasThread = false } }
   }
 
-  /// Queues text for one of this lane's files, and returns how much room is left for kept lines.
+  /// Queues text for one of this lane's files, and returns whether the caller should stop adding lines.
   @discardableResult
   func add(_ text: String, _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(Array(text.utf8)) }) { queue in

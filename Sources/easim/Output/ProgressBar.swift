@@ -34,14 +34,14 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file, or how many of several files, have been read. The line stays below all other output. No
+/// Shows how much of a file has been read, or how many of several files. The line stays below all other output. No
 /// progress is shown for small files, because they are read so quickly.
 final class ReadingProgress {
   private let console: Console
   /// The size of the file or the number of files, or 0 if it is unknown, as for a pipe.
   private let size: Int
-  /// How much must be read before the line is redrawn, the same amount in the displayed unit, and the name of that
-  /// unit.
+  /// How many bytes or files to read before redrawing the line, the same amount in the displayed unit, and the name of
+  /// that unit.
   private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0

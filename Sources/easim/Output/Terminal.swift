@@ -5,8 +5,8 @@ import LinuxIO
 
 /// The terminal on which EADemo draws its screens and reads keys.
 ///
-/// The terminal is restored by ``close()``, when the process ends, and after a crash. Ctrl-Z gives the terminal back to
-/// the shell until easim continues.
+/// The terminal is restored by ``close()``, when the process exits, or after a crash. Ctrl-Z gives the terminal back to
+/// the shell until easim is resumed.
 final class Terminal: DescriptorHandler {
   /// How long to wait, after an escape byte, for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
@@ -46,7 +46,7 @@ final class Terminal: DescriptorHandler {
     escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
-      // The shell may have changed the terminal's settings before it continued easim.
+      // The shell may have changed the terminal's settings before it resumed easim.
       if signal == SIGCONT { takeAgain() }
       self.changed()
     }
@@ -111,8 +111,8 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // If the shell continues easim in the background, the shell keeps the terminal until another SIGCONT brings easim
-    // to the foreground.
+    // If the shell resumes easim in the background, the shell keeps the terminal until another SIGCONT brings easim to
+    // the foreground.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 

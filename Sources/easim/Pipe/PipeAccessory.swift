@@ -12,8 +12,7 @@ final class PipeAccessory: PipeRole {
   weak var door: PipeDoor?
   /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream if its client disconnects while waiting. If the client's stream stayed open, it would take up the
-  /// next session.
+  /// Ends a waiting stream whose client disconnects, because the stream would otherwise take up the next session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected to streams, or nil for all protocols.
   let protocolName: String?

@@ -98,8 +98,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // The verdict at the time before the sessions are closed. Closing the sessions after Ctrl-C also sets a verdict, but
-  // not one that means that a stream has ended.
+  // The verdict just before the sessions are closed. After Ctrl-C, closing them also sets a verdict, but it does not
+  // mean that a stream has ended.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {

@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable was unplugged, as opposed to just the session being closed.
+  /// True if the cable was unplugged, or false if only the session was closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

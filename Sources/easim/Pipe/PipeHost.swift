@@ -10,7 +10,7 @@ final class PipeHost: AppHandler, PipeRole {
   /// The exit code, or nil while the command is running. If the exit code is `unreachable`, the caller prints the
   /// message.
   private(set) var verdict: ExitCode?
-  /// Keeps the stream if its client disconnects while waiting, because the client may already have sent all its bytes.
+  /// Keeps a waiting stream whose client disconnects, because the client may already have sent all its bytes.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions

@@ -15,9 +15,9 @@ struct ReplayReport: Equatable {
     var text = ""
     /// The offset of the first difference, or nil if there is none.
     var offset: Int?
-    /// The packet of the recording that contains the expected bytes.
+    /// The recorded packet that contains the expected bytes.
     var packet: Int?
-    /// The offset in the session of ``expected`` and ``got``.
+    /// The offset of ``expected`` and ``got`` in the session.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
@@ -29,7 +29,7 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// The reason why the replay ended early, or nil if it was complete.
+  /// The reason the replay ended early, or nil if it was complete.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []

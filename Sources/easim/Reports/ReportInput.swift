@@ -28,7 +28,7 @@ struct ReportInput {
   /// Returns the report. If the file is invalid, throws an error that lists every mistake.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files to which the user's words refer. A folder stands for all the .json files in it, sorted by name.
+  /// Returns the files that the user's words refer to. A folder stands for all the .json files in it, sorted by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }

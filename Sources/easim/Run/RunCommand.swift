@@ -225,7 +225,7 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   return .done
 }
 
-/// Connects to the signer that authenticates the accessory instead of a simulated coprocessor.
+/// Connects to the signer that takes the place of a simulated coprocessor.
 private func makeSigner(_ options: RunOptions, _ console: Console) throws -> LineSigner? {
   guard let place = options.signer else { return nil }
   do throws(AuthenticatorError) {

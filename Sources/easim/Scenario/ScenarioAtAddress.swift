@@ -6,7 +6,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` simulates the device and
+/// Runs a scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` simulates the device and
 /// the app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
@@ -113,7 +113,7 @@ enum ScenarioAddresses {
   }
 }
 
-/// Plays a scenario that has `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that
+/// Runs a scenario that has `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that
 /// every simulated world must obey.
 struct PlanPlay {
   private var plan: SoakPlan

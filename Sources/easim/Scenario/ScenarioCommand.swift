@@ -192,7 +192,7 @@ private func playQuietly(
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Plays a scenario in virtual time and records a trace of it. Returns the result, and how long playing took.
+/// Runs a scenario in virtual time and records a trace of it. Returns the result, and how long the run took.
 private func playVirtually(
   _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
   _ report: @escaping (TimelineEvent) -> Void = { _ in }
@@ -213,8 +213,8 @@ private func playVirtually(
   return try playVirtually(scenario, settings, options, client: client)
 }
 
-/// Adds to a trace a scenario that has already been played. The scenario is then played again with the other client, so
-/// that the trace shows both runs side by side.
+/// Adds a scenario that has already run to a trace. The scenario is then run again with the other client, so that the
+/// trace shows both runs side by side.
 private func add(
   _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,
   to trace: TraceFile
@@ -231,7 +231,7 @@ private func add(
   trace.runs.append(run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
-/// Plays a scenario in virtual time, and returns the result and how long playing took.
+/// Runs a scenario in virtual time, and returns the result and how long the run took.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {

@@ -186,8 +186,8 @@ private func send(
 }
 
 extension ReportSuite {
-  /// Creates the report of `easim send`, in which each request is a test case. The requests after one that failed were
-  /// not sent.
+  /// Creates the report of `easim send`, in which each request is a test case. Requests that follow a failed request
+  /// were not sent.
   fileprivate static func send(_ code: ExitCode, _ text: String, _ requests: Sender.Requests, time: Duration) -> Self {
     let cases = requests.names.enumerated().map { index, name in
       let outcome: ReportCase.Outcome =

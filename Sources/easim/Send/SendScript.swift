@@ -50,7 +50,7 @@ struct SendScript {
     steps[steps.count - 1].reading = reading
   }
 
-  /// How long to wait for the first byte of a reply if no option says how much to read.
+  /// How long to wait for the first byte of a reply if no option specifies how much to read.
   private static let firstByte = Duration.milliseconds(500)
 
   /// Returns the requests. If the user gives no bytes, `generated` becomes the only request.

@@ -203,7 +203,7 @@ final class Sender: AppHandler {
 
   /// Compares the bytes received so far, and reports missing and wrong ones.
   ///
-  /// - Parameter isPatient: true if the wait took its full time, or false if the command was stopped.
+  /// - Parameter isPatient: true if the full time has passed, or false if the command was stopped.
   func conclude(isPatient: Bool) {
     exchange?.conclude()
     if isPatient {

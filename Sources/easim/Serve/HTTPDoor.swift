@@ -20,7 +20,7 @@ final class HTTPDoor: DescriptorHandler {
     var silence = 10
     /// The time limit for receiving all headers of a request. The same limit applies to the body.
     var arrival = Duration.seconds(30)
-    /// The interval at which comments are sent on a silent event stream, in order to detect a client that is gone.
+    /// How often to send a comment on a silent event stream to detect a client that is gone.
     var heartbeat = Duration.seconds(15)
     /// How many bytes are reserved for the headers of a connection.
     var memory = 32 * 1024
@@ -116,7 +116,7 @@ final class HTTPDoor: DescriptorHandler {
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
-  /// Runs libmicrohttpd in a later turn of the loop, because it may be executing a callback right now.
+  /// Runs libmicrohttpd on a later turn of the loop, because it may be executing a callback right now.
   fileprivate func runSoon() {
     guard !isRunDue else { return }
     isRunDue = true

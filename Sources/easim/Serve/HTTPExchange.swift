@@ -45,13 +45,12 @@ final class HTTPExchange {
     return count
   }
 
-  /// Sends a comment if the stream is silent, or ends the stream if its client has missed events because it is not
-  /// reading.
+  /// Sends a comment if the stream is silent, or ends the stream if its client has missed events by not reading.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {
       isEnding = true
-      // The end of the stream cannot be sent either, because the client is not reading.
+      // The client is not reading, so the end of the stream cannot be sent.
       HTTPDoor.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
@@ -92,7 +91,7 @@ final class HTTPExchange {
 /// that sends its request immediately.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// The time at which the connection was accepted or the last request on it was answered.
+    /// The time at which the connection was accepted or its last request was answered.
     var since: Instant
     /// Whether the connection is still waiting for the headers of a request.
     var isWaiting = true

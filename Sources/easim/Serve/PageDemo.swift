@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Repeats the demonstration of `easim demo --page` in a server's world `main`, for the live page.
+/// Repeats the demonstration of `easim demo --page` in the server's world `main`, for the live page.
 ///
 /// The demonstration is an ordinary client of the control protocol. An accessory connects twice. An app waits for its
 /// protocol, opens a session, and sends a string and then 10,000 bytes several times. Finally, the accessory is
@@ -30,7 +30,7 @@ final class PageDemo {
     client = server.makeClient()
   }
 
-  /// Adds the accessory and the app, and plays one round after another indefinitely.
+  /// Adds the accessory and the app, and repeats the demonstration indefinitely.
   func start(_ protocolName: String) {
     call(
       "accessory.add",

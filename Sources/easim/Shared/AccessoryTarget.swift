@@ -78,7 +78,7 @@ final class AccessoryTarget {
       """
   }
 
-  /// Returns the exit code and message if no accessory became ready in time or none can appear.
+  /// Returns the exit code and message if no accessory became ready in time or if none can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
@@ -123,6 +123,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// The time limit for connecting, which includes the silence after a connection attempt.
+  /// The time limit for connecting and then waiting for each accessory's first bytes.
   private static var limit: Duration { .seconds(25) }
 }

@@ -29,7 +29,7 @@ final class CableOptions {
     weak var channel: FaultChannel?
   }
 
-  /// Reads the options without opening a file.
+  /// Reads the options without opening any files.
   init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.shared = shared
     self.loop = loop
@@ -49,8 +49,8 @@ final class CableOptions {
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Adds faults, transcript and capture to the channels at this end of a cable. In the capture, the name of the cable
-  /// contains the address and, if known, the accessory.
+  /// Adds the faults, the transcript and the capture to the channels at this end of a cable. In the capture, the name
+  /// of the cable contains the address and, if known, the accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -103,8 +103,8 @@ final class CableOptions {
     }
   }
 
-  /// Whether no bytes are being held back on any cable. A cable with a delay still delivers its bytes after its channel
-  /// has been closed.
+  /// True if no cable is holding back bytes. A cable with a delay still delivers its bytes after its channel has been
+  /// closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

@@ -6,7 +6,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// The socket in the standard local directory through which Wireshark can record a running easim program's cables. Only
+/// The socket, in the standard local directory, that lets Wireshark record the cables of a running easim program. Only
 /// processes run by the same user can connect.
 ///
 /// A client sends a single line. The answer to `list` is one JSON object per accessory. The answer to `record ID` is a
@@ -134,7 +134,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // Closes the connection in a later turn of the loop, because a cable is still using this block to record.
+        // Closes the connection on a later turn of the loop, because a cable is still using this block to record.
         return leave()
       }
       send(block)

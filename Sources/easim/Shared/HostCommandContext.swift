@@ -65,7 +65,7 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// The reason why the accessory was refused, or nil if it was not.
+  /// The reason the accessory was refused, or nil if it was not.
   var refusal: Refusal? { refusals.refusal }
 
   func explainRefusal(_ console: Console) -> Bool { refusals.explain(console) }

@@ -5,9 +5,9 @@ import LinuxIO
 
 /// The terminal for a command that prints lines and also reads keys. Each key is read immediately and is not echoed.
 /// The last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z gives the terminal back to the shell until easim
-/// continues. While easim is in the background, it reads no keys.
+/// is resumed. While easim is in the background, it reads no keys.
 final class KeyTerminal: DescriptorHandler {
-  /// The interval at which easim, while in the background, checks whether it is in the foreground again.
+  /// How often easim, while in the background, checks whether it is back in the foreground.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console
@@ -19,7 +19,7 @@ final class KeyTerminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var timer: LoopTimer?
 
-  /// Whether there is a terminal on which to read keys and show the last line.
+  /// Whether there is a terminal for reading keys and showing the last line.
   static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
@@ -32,7 +32,7 @@ final class KeyTerminal: DescriptorHandler {
       switch signal {
       case SIGTSTP: suspend()
       case SIGCONT:
-        // The shell may have changed the terminal's settings before it continued easim.
+        // The shell may have changed the terminal's settings before it resumed easim.
         release()
         take()
       default: show()

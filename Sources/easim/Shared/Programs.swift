@@ -7,7 +7,7 @@ import LinuxIO
 /// The programs that profiles run for their sessions. easim announces each program in advance, and refuses it if the
 /// profile file does not belong to the user.
 enum Programs {
-  /// Checks the programs of profiles that are about to be played in real time, and announces each program once.
+  /// Checks the programs of profiles that are about to run in real time, and announces each program once.
   static func admit(_ profiles: inout [Profile], _ options: SharedOptions, _ console: Console) throws {
     let isAllowed = options.allowsExec
     var announced: Set<String> = []
@@ -59,7 +59,7 @@ enum Programs {
 }
 
 extension Scenario {
-  /// Checks and announces the programs of accessories that are about to be played in real time.
+  /// Checks and announces the programs of accessories that are about to run in real time.
   mutating func admitPrograms(_ options: SharedOptions, _ console: Console) throws {
     var profiles = accessories.map(\.profile)
     try Programs.admit(&profiles, options, console)

@@ -13,7 +13,7 @@ struct RunKeys {
 
   static let mostFaults = 9
 
-  /// The actions, each with its key, and with the words that describe it in the line that lists the keys.
+  /// The actions, each with its key and its description in the line that lists the keys.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,

@@ -6,7 +6,7 @@ import Glibc
 
 /// What all commands with a report share: the shard, the baseline for a comparison, and the report files.
 ///
-/// Shard, baseline and report files are checked before the run.
+/// The shard, the baseline and the report files are checked before the run.
 struct RunOutput<Result: Report> {
   /// The placeholder for the firmware version in the path of a ``CheckReport`` baseline.
   fileprivate static var firmware: String { "{firmware}" }

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import Glibc
 
-/// A run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and prints a report.
+/// A run of `easim soak`, which runs simulated worlds, shows progress, shrinks failures and prints a report.
 ///
 /// ```
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
@@ -42,7 +42,7 @@ final class SoakSession {
       line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Lets each job finish the world that it is playing.
+    // Lets each job finish the world that it is running.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
@@ -106,7 +106,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // A Ctrl-C that has stopped the worlds does not also stop the shrinking.
+    // A Ctrl-C that stopped the worlds does not also stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }

@@ -66,7 +66,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// Plays a failed world again in order to record it, because the same seed gives the same world.
+  /// Runs a failed world again from its seed, in order to record it.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
@@ -96,7 +96,7 @@ struct SoakVerdict {
   private func json(
     _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?, at now: Instant
   ) -> JSONObject {
-    // Shrinking keeps the first rule that was broken.
+    // Every shrunk world still breaks the rule that was broken first.
     let first = failure.violations.first
     return JSONObject(
       event: "failure", at: now,
