@@ -1,7 +1,7 @@
 import IAP2
 
 // The messages that a device sends automatically. The messages that follow identification are in the same order as in a
-// car's log. Cars of two makes do not continue until they have received 4E0E and 4E0A.
+// car's log. Cars from two manufacturers do not continue until they have received 4E0E and 4E0A.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()

@@ -19,7 +19,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var bluetooth = Profile.MACAddress(0x0200_5E00_EA51)
   /// The device's identifier on USB (4E0E).
   public var usb = "00008030-0000EA51"
-  /// The time zone in minutes from UTC (4E0B).
+  /// The time zone's offset from UTC in minutes (4E0B).
   public var zone: Int16 = 0
   /// The daylight saving offset in minutes (4E0B).
   public var daylight: Int8 = 0
@@ -218,7 +218,7 @@ extension DeviceProfile {
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
   }
 
-  /// Reads a file. Paths in a device profile file are relative to the folder of the file.
+  /// Reads a file. Paths in a device profile are relative to the file's folder.
   public static func read(file path: String) throws(SourceProblems) -> DeviceProfile {
     var profile = try format.read(file: path)
     if let artwork = profile.nowPlaying.artwork, !artwork.hasPrefix("/"), let slash = path.lastIndex(of: "/") {

@@ -24,7 +24,7 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that are currently available. During the first connection of a flicker, there are none.
+  /// The protocols that are currently available. During the first connection of a flicker, the list is empty.
   public var protocols: [String]
   /// The address of the object in memory, which is meaningful only in the process that printed it.
   public var address: UInt64 = 0

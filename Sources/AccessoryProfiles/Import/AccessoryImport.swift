@@ -2,10 +2,10 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// The text may contain any number of accessories, in any of the three generations of the layout. Lines may have log
-/// prefixes, may end with either kind of line break, and may lack trailing spaces. An accessory printed as an element
-/// of an array is a single line, with `\n` for line breaks. Text between accessories is skipped. Unknown lines within a
-/// description are reported.
+/// The text may contain any number of accessories, in any of the three known layouts. Lines may have log prefixes, may
+/// end with either kind of line break, and may lack trailing spaces. An accessory printed as an element of an array is
+/// a single line, with `\n` for line breaks. Text between accessories is skipped. Unknown lines within a description
+/// are reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -19,7 +19,7 @@ public struct AccessoryImport: Equatable, Sendable {
     public var profile: Profile
     /// The number of the line where the accessory's description begins.
     public var line: Int
-    /// The layout in which the dump shows the accessory.
+    /// The layout of the accessory's description in the dump.
     public var generation: AccessoryDescription.Generation
     /// The object's address in the dump.
     public var address: UInt64
@@ -139,7 +139,6 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes an accessory whose description was cut short by another accessory or by the end of the text.
   private mutating func cutShort() {
     switch state {
     case .between: break

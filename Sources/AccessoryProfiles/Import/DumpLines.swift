@@ -30,8 +30,8 @@ enum DumpLines {
     return lines
   }
 
-  /// Splits the description of an accessory that was printed as part of an array. Such a description is a single line
-  /// in which line breaks, quotation marks and non-ASCII letters are escaped.
+  /// Splits the description of an accessory that was printed as part of an array. Such a description is a single line,
+  /// with line breaks, quotation marks and non-ASCII letters escaped.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
@@ -55,7 +55,7 @@ enum DumpLines {
 }
 
 /// Splits a line of a debug description into its parts. Logs may put any prefix in front of a line, so the parser
-/// searches for known field names. To find a closing brace, the parser looks at the last word.
+/// searches for known field names. To find a closing brace, the parser looks at the line's last word.
 enum DumpLine {
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
@@ -75,9 +75,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field in a line and the text after its colon. A field name after two spaces, as in the layout, takes
-  /// precedence over a field name after one space or at the start of a line, as in logs that have lost their
-  /// indentation.
+  /// Returns the field in a line and the text after its colon. A field name after two spaces (the usual layout) takes
+  /// precedence over one after a single space or at the start of a line (in a log that has lost its indentation).
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?

@@ -42,14 +42,14 @@ public struct ProfileLibrary: Sendable {
     if source.isShipped, let known = Self.shipped.withLock({ $0[source.name] }) { return known }
     let tree = try wholeTree(source, chain: [])
     let template = try made(tree, name: source.name)
-    // A profile that extends another profile is not cached, because the other may be a user's file, which can change.
+    // A profile that extends another is not cached, because it may extend a user's file, which can change.
     if source.isShipped, tree["extends"] == nil { Self.shipped.withLock { $0[source.name] = template } }
     return template
   }
 
   private static let shipped = Locked<[String: ProfileTemplate]>([:])
 
-  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
+  /// Reads a profile from text outside a file, such as standard input. The profile may extend other profiles by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
@@ -78,7 +78,7 @@ public struct ProfileLibrary: Sendable {
   private struct Source {
     enum Origin: Equatable {
       case shipped(String)
-      /// The real path of the file, so that two paths to the same file are equal.
+      /// The resolved path of the file, so that two paths to the same file are equal.
       case file(String)
       case text
     }

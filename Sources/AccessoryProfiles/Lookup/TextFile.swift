@@ -96,7 +96,7 @@ package enum TextFile {
     }
   }
 
-  /// Returns the reason why programs that are named in this file must not be run, or nil if they may be run.
+  /// Returns the reason why programs that this file names must not run, or nil if they may run.
   ///
   /// As in ssh and git, the file and its folder must be owned by this user or root and must not be writable by the
   /// group or by others.

@@ -11,11 +11,11 @@ public enum Behavior: Equatable, Sendable {
   /// Counts and discards the bytes it receives. If requested, checks that the bytes are those that `easim burst` or
   /// EADemo sends.
   case sink(check: Bool)
-  /// Sends data without being asked.
+  /// Sends data without waiting for requests.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to the standard input of a program, and sends the bytes that it writes to its standard output.
+  /// Passes the bytes to a program's standard input, and sends what the program writes to its standard output.
   case exec(Program)
 
   /// The format used in profiles and for `--behavior`.
@@ -58,7 +58,7 @@ public enum Behavior: Equatable, Sendable {
     }
   }
 
-  /// The behavior of an accessory that sends data without being asked, such as a sensor.
+  /// The behavior of an accessory that sends data without waiting for requests, such as a sensor.
   public struct Source: Equatable, Sendable {
     /// The kind of data that a source sends.
     public enum Pattern: Equatable, Sendable {
@@ -139,7 +139,7 @@ extension Behavior {
     /// Environment variables for the program, in addition to the standard ones: `NAME` passes on this process's value,
     /// and `NAME=VALUE` sets a value.
     public var environment: [String]
-    /// Where the program was named. Comparisons ignore the origin.
+    /// Where the program was specified. Comparisons ignore the origin.
     public var origin: Origin
 
     /// Creates a program.
@@ -199,17 +199,17 @@ extension Format<String> {
 }
 
 extension Behavior.Program {
-  /// The file or command line that named a program.
+  /// The file or command line that specified a program.
   public struct Origin: Sendable {
     /// The position of the command in its file, or nil if the command was not read from a file.
     public var position: SourcePosition?
-    /// The folder that contains the file. The program is looked up in this folder and runs in it. If nil, the current
-    /// folder of this process is used.
+    /// The folder that contains the file. The program is looked up in this folder and runs in it. If nil, this
+    /// process's working directory is used.
     public var folder: String?
     /// The reason why the file is not trusted to run programs, or nil if it is trusted.
     public var objection: String?
 
-    /// Creates the origin of a program that is trusted because it was named on the command line or in an app's code.
+    /// Creates the origin of a trusted program, which was specified on the command line or in an app's code.
     public init() {}
   }
 }
@@ -232,7 +232,7 @@ extension Profile {
     changePrograms { _, program in program.origin.objection = nil }
   }
 
-  /// Records where each program was named, based on the tree from which the profile was read.
+  /// Records where each program was specified, based on the tree from which the profile was read.
   mutating func placePrograms(in tree: JSON5Value) {
     var objections: [String: String?] = [:]
     changePrograms { path, program in

@@ -29,13 +29,13 @@ extension Profile {
     public var dockType: String
     /// The language that the accessory is using.
     public var currentLanguage: String
-    /// The languages that the accessory supports, of which there is at least one.
+    /// The languages that the accessory supports (at least one).
     public var supportedLanguages: [String]
     /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`). The ID consists of ten
     /// letters and digits, or is nil if the accessory names no team.
     public var appMatchTeamID: String?
 
-    /// Creates an identity. Fields that rarely differ have defaults.
+    /// Creates an identity. Fields that rarely differ between accessories have defaults.
     public init(
       name: String, manufacturer: String, modelNumber: String, serialNumber: String,
       firmwareRevision: String = "1.0", hardwareRevision: String = "1.0"
@@ -82,7 +82,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "the accessory's current language", hasDefault: true),
     ]
 
-    /// A field of the identity that is a string: its key, and how the number of an instance is inserted.
+    /// A string field of the identity: its key, and how an instance's number is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
@@ -109,7 +109,7 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The maximum number of Unicode scalars in a string of an identification. The wire format allows far longer strings.
+  /// The maximum number of Unicode scalars in an identification string. The wire format allows far longer strings.
   private static let longestText = 255
 
   fileprivate static func identification(mayBeBlank: Bool) -> Format {

@@ -34,7 +34,7 @@ public struct Profile: Equatable, Sendable {
   public var transports: [Transport]
   /// The accessory's description as a USB device.
   public var usb: USB
-  /// What the accessory does with the bytes of a session, unless the protocol has a behavior of its own.
+  /// What the accessory does with the bytes of a session, unless the protocol has its own behavior.
   public var behavior: Behavior
   /// The accessory's HID functions.
   public var hid: [HID] = []
@@ -66,7 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Adds a quirk, which replaces any other quirk of the same kind. The command line can thus override the file.
+  /// Adds a quirk, which replaces any other quirk of the same kind. This lets the command line override the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
@@ -157,18 +157,18 @@ extension Format<[Profile.SessionProtocol]> {
   }
 }
 
-/// A profile as defined by its file, from which any number of accessories can be created.
+/// A profile as its file defines it. Any number of accessories can be created from a template.
 ///
-/// In the strings of the identity, `{index}` is replaced by the number of the instance, counted from 1. If there are
-/// several instances and the serial number does not contain `{index}`, then `-1`, `-2` … are appended to keep the
-/// serial numbers distinct. Each instance has the Bluetooth address that follows the address of the previous instance.
+/// In the identity's strings, `{index}` is replaced by the instance's 1-based number. If there are several instances
+/// and the serial number does not contain `{index}`, then `-1`, `-2` … are appended to keep the serial numbers
+/// distinct. Each instance's Bluetooth address follows that of the previous instance.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile, in which `{index}` has not been replaced yet.
+  /// The profile before `{index}` is replaced.
   public let profile: Profile
   /// The profile's warnings.
   public let warnings: [SourceProblem]

@@ -38,7 +38,7 @@ struct ProfileCheck {
   }
 
   /// Reports a problem, unless a value at one of the paths in `reliesOn` could not be read. If a value could not be
-  /// read, the problem might come from the default that replaced the value.
+  /// read, the default that replaced it might cause the problem.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {

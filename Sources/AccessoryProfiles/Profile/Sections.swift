@@ -18,13 +18,13 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs. What the coprocessor signs can be configured, because public sources disagree.
+    /// What the coprocessor signs. This can be configured because public sources disagree on what coprocessors sign.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed
     }
 
-    /// The family of the coprocessor that signs.
+    /// The family of the accessory's coprocessor.
     public var generation: Generation
     /// What the coprocessor signs.
     public var challenge: Challenge
@@ -109,8 +109,8 @@ extension Profile {
   public struct Messages: Equatable, Sendable {
     /// The messages that the accessory sends. By default, the accessory sends only the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]
-    /// The messages that the accessory receives. By default, the accessory receives the start and the stop of a session
-    /// (0xEA00, 0xEA01).
+    /// The messages that the accessory receives. By default, the accessory receives only the start and stop of a
+    /// session (0xEA00, 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
     /// Creates a declaration of the messages that every accessory needs for External Accessory sessions.
@@ -126,8 +126,8 @@ extension Profile {
     }
   }
 
-  /// A control message, identified by its number or by its name in the message table. A value that was read from a file
-  /// keeps the form in which it was written.
+  /// A control message, identified by its number or by its name in the message table. A message that was read from a
+  /// file keeps its original form.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.

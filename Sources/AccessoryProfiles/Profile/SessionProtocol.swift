@@ -68,8 +68,8 @@ extension Profile {
     }
   }
 
-  /// What the device does if no app supports a protocol of the accessory. Any number is allowed, because numbers above
-  /// the three known values have been seen on the wire.
+  /// What the device does if no app supports the accessory's protocol. Any number is allowed, because numbers above the
+  /// three known values have been seen on the wire.
   public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
     /// The number used on the wire.
     public var rawValue: UInt8

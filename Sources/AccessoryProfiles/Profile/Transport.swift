@@ -134,7 +134,7 @@ extension Profile {
     public var externalAccessorySession: UInt8 = 2
     /// The number of the link session that carries file transfers, or nil if there is none.
     public var fileTransferSession: UInt8?
-    /// Whether the link runs without acknowledgements, in which case the counts and timeouts on the wire are zero.
+    /// Whether the link runs without acknowledgements. If so, the counts and timeouts on the wire are zero.
     public var zeroAcknowledgement = false
 
     /// Creates link parameters with the defaults.

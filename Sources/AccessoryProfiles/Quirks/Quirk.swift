@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-/// A way in which the accessory or the device deviates from correct behavior, as in
-/// `--quirk flicker,auth=never,cycles=3`.
+/// Incorrect behavior of the accessory or the device, as in `--quirk flicker,auth=never,cycles=3`.
 ///
 /// ```swift
 /// let quirk = try Quirk("flicker,cycles=3")
@@ -90,7 +89,7 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// How authentication goes wrong.
   public var answer: Answer
-  /// How long to delay the certificate, and likewise the signature, if the answer is `slow`.
+  /// The delay before the certificate, and again before the signature, if the answer is `slow`.
   public var delay: Duration
 
   /// Creates a quirk with this answer.
@@ -112,8 +111,8 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// Late or missing identification. If connecting takes longer than 10 s, an app that is in the background is suspended
-/// (field failure W13).
+/// Late or missing identification. If connecting takes longer than 10 s, an app in the background is suspended (field
+/// failure W13).
 public struct OddIdentification: Equatable, Sendable {
   /// How identification goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
@@ -153,9 +152,9 @@ public struct OddSession: Equatable, Sendable {
 
   /// How a session goes wrong.
   public var answer: Answer
-  /// How long after a session begins the accessory closes the session or detaches.
+  /// The time from the start of a session until the accessory closes the session or detaches.
   public var delay: Duration
-  /// How many sessions are affected, or 0 for all sessions. Sessions after that work normally.
+  /// How many sessions are affected, or 0 for all sessions. Later sessions work normally.
   public var times: Int
 
   /// Creates a quirk with this answer.
@@ -209,8 +208,8 @@ extension [Quirk] {
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }
 
-/// The parameters of a flicker, in which the accessory connects without protocols, disconnects, and moments later
-/// connects again with all protocols.
+/// The parameters of a flicker: the accessory connects without protocols, disconnects, and moments later connects again
+/// with all protocols.
 ///
 /// The read-me file of Apple's EADemo describes this sequence. Apple does not publish the timings, so the defaults are
 /// arbitrary. If ``maker`` is `wire`, the accessory attaches, identifies itself without protocols, detaches and

@@ -39,7 +39,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }.example("busy-after-cancel,touch=5s")
 }
 
-/// The accessory silently drops bytes for which its buffer has no room (field failure W32).
+/// The accessory silently drops bytes that do not fit in its buffer (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int

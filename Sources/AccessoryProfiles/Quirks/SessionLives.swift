@@ -62,7 +62,7 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// The accessory stops working when sessions are opened in quick succession (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// How many sessions must be opened within ``within`` to make the accessory stop working.
+  /// How many sessions must be opened during the period ``within`` to make the accessory stop working.
   public var opens: Int
   /// The period over which opened sessions are counted.
   public var within: Duration
@@ -130,7 +130,7 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// The accessory does not notice that a session was cut off, so it ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if less than this time passed between its last byte and its end.
+  /// A session counts as cut off if it ended within this time after its last byte.
   public var within: Duration
   /// The maximum time before the accessory ends a new session.
   public var ends: Duration

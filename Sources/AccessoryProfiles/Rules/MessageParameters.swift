@@ -8,7 +8,7 @@ public struct MessageParameters {
   private let known: [MessageCatalog.ParameterEntry]
   private let asked: MessageID?
 
-  /// Prepares to convert the parameters of `message`. If `message` is an answer, it answers the message `asking`.
+  /// Prepares to convert the parameters of `message`. `asking` is the message that `message` answers, if any.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []
@@ -144,7 +144,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width that the kind of parameter requires. Returns nil if the number does not fit or the
+  /// Encodes a number with the width that the kind of parameter requires. Returns nil if the number does not fit or the
   /// width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =

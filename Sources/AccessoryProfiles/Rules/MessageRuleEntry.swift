@@ -9,7 +9,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var with: [Named<MessageValue>] = []
   /// How long to wait after the received message, or after the accessory connects.
   public var after: Duration = .zero
-  /// The interval at which the message is repeated, or nil if it is sent only once.
+  /// How often to repeat the message, or nil to send it only once.
   public var every: Duration?
   /// The message that stops the rule.
   public var until: MessageName?
@@ -69,7 +69,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports mistakes in the parameters. Message names that could not be read have been reported before.
+  /// Reports mistakes in the parameters. Message names that could not be read have already been reported.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -110,7 +110,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// Stands in for a message name that is missing. No message has this number.
+  /// A placeholder for a missing message name. No message has this number.
   fileprivate static let unread = Self.id(0)
 
   func known() throws(OptionError) -> MessageID {
@@ -128,8 +128,8 @@ extension Duration {
 /// The value of a parameter of a control message, as written in files and commands. The encoding depends on the
 /// parameter. See ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string. For a text parameter, the string is the value. For any other parameter, it contains a number or bytes in
-  /// hex. `=name` copies a parameter from the message being answered, and `=time` inserts the current time.
+  /// A string. For a text parameter, the string is the value. For any other parameter, the string contains a number or
+  /// bytes in hex. `=name` copies a parameter from the message being answered, and `=time` inserts the current time.
   case text(String)
   case number(Int64)
   /// A boolean value. For a parameter that has no value, the boolean says whether the parameter is present.

@@ -5,7 +5,7 @@ extension ProfileCheck {
   private struct Placed {
     var script: Script
     var path: String
-    /// The protocols in whose sessions the script runs.
+    /// The protocols whose sessions run the script.
     var protocols: [String]
   }
 

@@ -99,7 +99,7 @@ extension Script {
     public var states: [String] = []
     /// The delay before the timer first fires, measured from when the session is opened or the state is entered.
     public var after: Duration?
-    /// The interval at which the timer fires again, or nil if it fires only once.
+    /// The interval between firings, or nil if the timer fires only once.
     public var every: Duration?
     /// The answers to send and the actions to perform.
     public var answers: [Answer]
@@ -182,7 +182,7 @@ extension Format<BytePattern> {
 extension Script {
   /// One item in a list of answers: bytes to send, or an action that the accessory performs.
   public struct Answer: Equatable, Sendable {
-    /// Whether an accessory that unplugs itself is plugged in again, and after how long.
+    /// Whether and when an accessory that unplugs itself is plugged in again.
     public enum Absence: Equatable, Sendable {
       case stays
       case returns(after: Duration)
@@ -190,7 +190,7 @@ extension Script {
 
     /// The bytes to send, or nil to send none.
     public var send: ScriptTemplate?
-    /// The protocol in whose sessions the answer is sent, or nil to send it only in the session that made the request.
+    /// The protocol whose sessions send the answer, or nil to send it only in the session that made the request.
     public var protocolName: String?
     /// Whether to send the answer without a frame around it.
     public var isUnframed = false
@@ -202,7 +202,7 @@ extension Script {
     public var quirk: Quirk?
     /// The reason for closing the session, or nil to keep the session open.
     public var close: String?
-    /// How long the accessory stays unplugged after it unplugs itself, or nil if it does not unplug itself.
+    /// How long the accessory stays unplugged after it unplugs itself, or nil if it stays plugged in.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.

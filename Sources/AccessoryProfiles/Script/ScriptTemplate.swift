@@ -6,7 +6,7 @@ import AccessoryFormats
 /// Everything outside `${…}` is sent as UTF-8, including a `$` in front of a placeholder. To send a literal `${`, write
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
-  /// The form in which a template was written.
+  /// How a template was written.
   public enum Source: Equatable, Sendable {
     case text(String)
     case bytes([UInt8])
@@ -136,7 +136,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // When the whole script is checked later, easim verifies that the rule's regex has a group with this name.
+      // A later check of the whole script verifies that the rule's regex has a group with this name.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
