@@ -98,10 +98,10 @@ extension Format<Chance> {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-  /// The format of an enum in which each case is written as its raw value.
+  /// The format of an enum whose cases are written as their raw values.
   public static var choice: Format { choice(of: Array(Value.allCases)) }
 
-  /// The format of one of several cases of an enum.
+  /// The format of an enum, limited to some of its cases.
   public static func choice(of cases: [Value]) -> Format { words(cases.map { ($0.rawValue, $0) }) }
 }
 

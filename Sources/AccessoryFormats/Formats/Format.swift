@@ -34,8 +34,8 @@
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. Missing keys keep the settings of the default, if a default is given. Reports a problem and returns
-  /// nil if the value is invalid.
+  /// Reads a value. Missing keys keep their values from the default, if there is one. Reports a problem and returns nil
+  /// if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
   /// Writes a value, or returns nil if the value equals the given default.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
@@ -49,7 +49,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// Creates a format from custom code. If the value is wrong, `read` must report a problem and return nil.
+  /// Creates a format from custom code. If the value is invalid, `read` must report a problem and return nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value
@@ -62,8 +62,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word from the command line. The error describes the mistake but does not quote the word, because the
-  /// caller does that.
+  /// Reads a word from the command line. The error describes the mistake but leaves it to the caller to quote the word.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))

@@ -67,7 +67,7 @@ public struct SharedSchemas {
   /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The definitions to which the schemas created so far refer, keyed by name.
+  /// The definitions used by the schemas created so far, keyed by name.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -79,7 +79,7 @@ private struct SchemaDefinitions {
   var place = "#/$defs/"
   /// Whether objects may have keys that the schema does not name, such as keys that a later version adds.
   var isOpen = false
-  /// The shapes to which ``Shape/document(_:)`` refers, keyed by name.
+  /// The shapes that ``Shape/document(_:)`` refers to, keyed by name.
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 
@@ -91,7 +91,7 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    // Client code is generated from an open document, so the names in the document must also be valid identifiers.
+    // Client code is generated from schemas that allow unknown keys, so names must be valid identifiers.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
     // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,

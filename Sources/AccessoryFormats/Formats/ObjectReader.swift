@@ -1,8 +1,8 @@
-/// The values of an object by key, and the place at which mistakes in the object are reported.
+/// The values of an object by key, and the place where mistakes in the object are reported.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
 /// that occur twice. ``Record`` and ``OneOf`` use an object reader to read objects. Rules that involve several keys
-/// report problems through the same reader (see ``Record/checked(schema:_:)``).
+/// report problems through the object reader (see ``Record/checked(schema:_:)``).
 public struct ObjectReader {
   /// The object's place.
   public let place: Place
@@ -15,8 +15,8 @@ public struct ObjectReader {
   private let members: [String: JSON5Value]
 
   /// Reads `value` as an object that has these keys. If `value` is not an object, the initializer reports a problem and
-  /// returns nil. `name` is what messages call the object. `advice` returns an explanation for an unknown key, or nil
-  /// if there is none.
+  /// returns nil. Messages refer to the object by `name`. `advice` returns an explanation for an unknown key, or nil if
+  /// there is none.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }

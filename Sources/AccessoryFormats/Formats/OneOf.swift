@@ -19,7 +19,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// What messages call the value, for example "quirk".
+  /// The word for such a value in messages, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -93,7 +93,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   // MARK: Writing
 
   /// Returns the value as a tree. If all keys have their default values, the tree is only the name of the kind.
-  /// Otherwise, it is an object or a string.
+  /// Otherwise, the tree is an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
@@ -272,7 +272,7 @@ public struct OneOfSide: Sendable {
 }
 
 extension OneOf {
-  /// Returns the format of an object in which one of several keys holds the kind. For example, the kind `app.look` is
+  /// Returns the format of an object that holds the kind in one of several keys. For example, the kind `app.look` is
   /// written as the key `app` with the value `look`. The keys of the kind and the keys of `record` are at the same
   /// level.
   ///

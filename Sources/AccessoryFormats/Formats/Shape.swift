@@ -21,9 +21,9 @@ public indirect enum Shape: Sendable {
   case either([Shape])
 }
 
-/// Those rules for a string that a schema can express.
+/// The rules for a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
-  /// What the documentation calls the string, for example "a protocol's name", or nil for any text.
+  /// The documentation's term for the string, for example "a protocol's name", or nil for any text.
   public var name: String?
   /// The regular expression that the string must match.
   public var pattern: String?
@@ -45,7 +45,7 @@ public struct RecordShape: Sendable {
   public var owner: String?
   /// A sentence that describes the object, or an empty string.
   public let summary: String
-  /// The object's keys, in the order in which a file lists them.
+  /// The object's keys, in file order.
   public let fields: [FieldShape]
   /// A string of the form `name,key=value,…` that shows a typical use, or nil if there is none.
   public var example: String?
@@ -98,7 +98,7 @@ public struct FieldShape: Sendable {
     (self.standard, self.standardText) = (standard, standardText)
   }
 
-  /// Creates a key whose value is an object of a type that is described elsewhere.
+  /// Creates a key whose value is an object that is described elsewhere.
   package init(ofType type: RecordShape) {
     self.init(key: type.name, summary: "", shape: .record(type), isRequired: true)
   }
@@ -114,7 +114,7 @@ public struct OneOfShape: Sendable {
   public let kinds: [RecordShape]
   /// The kinds whose name alone is a valid string.
   let textKinds: [String]
-  /// The kinds that need keys after the name when they are written as a string.
+  /// The kinds whose string form must include keys after the name.
   let textKindsWithKeys: [String]
   /// The regular expression for other valid strings, or nil if there are none.
   let textPattern: String?
@@ -173,7 +173,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value can be written as one word in a string `name,key=value`.
+  /// Whether a value can be written as one word in a string of the form `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -204,7 +204,7 @@ extension Shape {
 }
 
 extension JSON5Value {
-  /// The value as one word for a string `name,key=value`. Lists and objects are written as JSON5.
+  /// The value as one word in a string of the form `name,key=value`. Lists and objects are written as JSON5.
   public var word: String {
     switch content {
     case .null: "null"

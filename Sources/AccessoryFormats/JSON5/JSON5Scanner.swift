@@ -116,7 +116,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a word or an unquoted key. Returns nil if neither starts at the current position.
+  /// Reads a word or an unquoted key. Returns nil if no word or key starts at the current position.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {

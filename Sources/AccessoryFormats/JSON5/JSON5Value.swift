@@ -14,7 +14,7 @@ public struct JSON5Value: Equatable, Sendable {
     case number(JSON5Number)
     case text(String)
     case array([JSON5Value])
-    /// Keys and values in the order in which they were written. A key may occur twice.
+    /// Keys and values in their original order. A key may occur twice.
     case object([JSON5Member])
   }
 
@@ -111,7 +111,7 @@ public struct JSON5Number: Equatable, Sendable {
   }
 }
 
-// MARK: - Values that are created, not read
+// MARK: - Values that are created in code
 
 extension JSON5Value {
   /// `null`.

@@ -1,4 +1,5 @@
-/// A position in a file, as in editors. Lines and columns count from 1, and each Unicode scalar is one column.
+/// A position in a file, given as a line and a column. Lines and columns are counted from 1, and each Unicode scalar is
+/// one column.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The name of the file as the user gave it, or a description such as "standard input".
   public var file: String
@@ -137,7 +138,7 @@ public final class ProblemCollector {
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in file order, followed by a note that says how many more were dropped.
+  /// The problems in file order, followed by a note that gives the number of dropped problems.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in

@@ -80,7 +80,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set with both the upper and the lower case of each ASCII letter that it contains.
+  /// The set, extended with the other case of each ASCII letter that it contains.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

@@ -12,7 +12,7 @@ public enum DurationText {
     ("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000),
   ]
 
-  /// The longest accepted duration: one year. Anything longer is probably a typo, and nanoseconds must fit in 64 bits.
+  /// The longest accepted duration: one year. Longer durations are probably typos, and nanoseconds must fit in 64 bits.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
   /// Reads a duration. The error describes the mistake and shows a valid form.

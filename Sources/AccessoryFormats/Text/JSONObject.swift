@@ -4,7 +4,7 @@ public protocol JSONPart {
   var jsonText: String { get }
 }
 
-/// Writes a JSON object on a single line. Keys keep the order in which they were added. Members with the value nil are
+/// Writes a JSON object on a single line. Keys appear in the order that they were added. Members with the value nil are
 /// omitted.
 ///
 /// ```swift

@@ -77,7 +77,7 @@ public enum Excerpt {
   public static let longestLine = 1_000
 
   /// Returns the message with the middle removed from each line that has more than 1,000 characters. The beginning of a
-  /// long line states the problem, and the end says how to fix it. The middle usually quotes a long text.
+  /// long line states the problem, and the end says how to fix it. The middle usually quotes long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in

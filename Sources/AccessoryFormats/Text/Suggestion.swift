@@ -12,8 +12,8 @@ public enum Suggestion {
 
   /// Returns the candidate that differs from `word` by the fewest typos, ignoring case. A typo is a missing, added or
   /// wrong letter, or two swapped letters. If several candidates have equally few typos, returns the first of them. If
-  /// no candidate is similar enough (with at most one typo for every three letters), returns the only candidate that
-  /// begins with `word`, or nil if there is none.
+  /// no candidate is similar enough (at most one typo for every three letters), returns the only candidate that begins
+  /// with `word`, if there is one.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
