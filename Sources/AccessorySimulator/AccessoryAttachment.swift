@@ -296,7 +296,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// Handles a session that the device started by opening a native channel and nothing else.
+  /// Handles a session that the device started only by opening a native channel.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))

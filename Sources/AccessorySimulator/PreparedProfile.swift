@@ -4,7 +4,7 @@ import IAP2
 
 /// A profile that is encoded for the wire only once, rather than for each attachment.
 ///
-/// If several accessories are created in a row from the same profile, they share the encoding, even across threads.
+/// Accessories that are created in a row from the same profile share the encoding, even across threads.
 final class PreparedProfile: Sendable {
   let profile: Profile
   let link: LinkSettings
@@ -21,14 +21,14 @@ final class PreparedProfile: Sendable {
   /// The maximum number of stale bytes at the start of a session, or nil if there is no stale-bytes quirk.
   let staleBytes: Int?
 
-  /// The identification without protocols. Only accessories that flicker have such an identification.
+  /// The identification without protocols, or nil if the accessory does not flicker.
   private let empty: PreparedIdentification?
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
 
   private static let last = Locked<PreparedProfile?>(nil)
 
-  /// Returns the most recently prepared profile if it is the same profile, which is common in large tests.
+  /// Prepares a profile, or returns the last prepared profile if both are equal, as is common in large tests.
   static func prepared(_ profile: Profile) -> PreparedProfile {
     // Two programs that compare equal may come from different files, one of which may not be trusted.
     guard profile.programs.isEmpty else { return PreparedProfile(profile) }

@@ -31,7 +31,7 @@ public final class SimulatedAccessory {
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies session quirks in all attachments. If there are no session quirks, this is nil.
+  /// Applies session quirks in all attachments. The value is nil if there are no session quirks.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {
@@ -46,7 +46,7 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// The reason why the port failed before any device connected, or nil if it did not.
+  /// The reason why the port failed before any device connected, or nil if it did not fail.
   public private(set) var failure: String?
   /// How many times the accessory has been plugged in. Each connection of a flicker is counted.
   public private(set) var plugCount = 0
@@ -106,7 +106,7 @@ public final class SimulatedAccessory {
   /// Whether a quirk makes the device refuse the accessory's valid signatures.
   package var hasRefusedSignatures: Bool { original.profile.quirks.authentication?.answer == .refuse }
 
-  /// Whether the accessory is plugged in with all of its protocols. After a flicker, this is the case.
+  /// Whether the accessory is plugged in with all of its protocols, as it is after a flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
   /// The number of programs that the accessory's sessions have started and that are still running. When a session ends,
@@ -215,7 +215,7 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because it destroys the cable from which this script is being called.
+    // Unplugging is deferred to a later turn of the loop, because it destroys the cable that called this script.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
@@ -224,7 +224,7 @@ public final class SimulatedAccessory {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // Quirks that do not concern sessions take effect at the next attachment.
+    // Quirks that do not affect sessions take effect at the next attachment.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)

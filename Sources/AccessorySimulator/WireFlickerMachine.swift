@@ -18,7 +18,7 @@ import AccessoryProfiles
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols until `leavesAt`. `leavesAt` is set once the device is done.
+    /// The accessory is attached without protocols until `leavesAt`, which is set once the device has accepted it.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole
@@ -32,7 +32,7 @@ struct WireFlickerMachine {
 
   private(set) var state = State.unplugged
   private(set) var flicker: Flicker?
-  /// The flicker of every attachment, or nil if the accessory does not flicker.
+  /// The flicker to perform at each attachment, or nil if the accessory does not flicker.
   private var own: Flicker?
 
   init(flicker: Flicker?) {
@@ -64,8 +64,8 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs the accessory and, after a gap, plugs it in again. The accessory flickers in its own way or, if it has no
-  /// flicker, as `other` specifies.
+  /// Unplugs the accessory and, after a gap, plugs it in again. Uses the accessory's own flicker or, if it has none,
+  /// `other`.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other

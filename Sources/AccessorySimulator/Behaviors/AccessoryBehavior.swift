@@ -21,7 +21,7 @@ public protocol AccessoryBehavior {
 
 /// What a behavior can use in addition to its session.
 public struct BehaviorContext {
-  /// The loop of the session, which provides time, timers and random numbers.
+  /// The session's loop, which provides time, timers and random numbers.
   public let loop: any EventLoop
   let programs: ProgramKeeper
   let scripts: ScriptHub

@@ -14,7 +14,7 @@ import Synchronization
 ///   status.
 /// - When the session ends, the program receives the remaining bytes and then EOF. The program then has two grace
 ///   periods to exit (see ``LinuxIO/ChildProcess/terminate(grace:)``).
-/// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a few common variables, and those that the profile
+/// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a few common variables, and variables that the profile
 /// names.
 /// - The program is looked up in the folder of the file that names it, and runs in that folder.
 /// - A session that would exceed the maximum number of running programs is closed.

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends data at a fixed rate while the session is open, without being asked, like a sensor. ``SourcePacer`` decides
-/// when to send, and ``SourcePattern`` decides what to send. Received bytes are accepted and dropped.
+/// Sends data at a fixed rate while the session is open, as a sensor does. ``SourcePacer`` decides when to send, and
+/// ``SourcePattern`` decides what to send. Received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -14,7 +14,7 @@ public struct SourceBehavior: AccessoryBehavior {
     self.source = source
   }
 
-  /// Returns a handler that sends data without being asked.
+  /// Returns a handler that sends data without waiting for requests.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -83,8 +83,8 @@ public struct SourceBehavior: AccessoryBehavior {
 /// exact to within one chunk, and the average rate is exact to within one percent after a hundred chunks.
 ///
 /// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
-/// - If a timer is late, the missed chunks of up to a tenth of a second or one interval, whichever is longer, are sent
-/// immediately. Any others are skipped.
+/// - If a timer is late, missed chunks are sent immediately, up to the number that fits in a tenth of a second or one
+/// interval, whichever is longer. Other missed chunks are skipped.
 /// - Back-pressure skips chunks, too. If the session has no room, the current chunk is sent as soon as there is room,
 /// and the schedule restarts one interval later, so no more than one chunk follows immediately.
 ///

@@ -25,7 +25,7 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns the bytes that leave the buffer now. `isIdle` is true if all earlier bytes have been read.
+  /// Returns the bytes to take from the buffer now. `isIdle` is true if all earlier bytes have been read.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval

@@ -95,7 +95,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now. If the queue was full and has room again, notifies the behavior.
+  /// Sends the bytes that may be sent now. If the queue was full and has room again, notifies the behavior.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {

@@ -33,8 +33,8 @@ struct SessionEnder {
   }
 }
 
-/// Applies the quirk `wedges-after` by counting how many sessions were opened within the duration `within`. Invariant:
-/// a wedged accessory answers nothing until it has been without power for at least `rest`.
+/// Applies the quirk `wedges-after` by counting the sessions that were opened during the period `within`. Invariant: a
+/// wedged accessory answers nothing until it has been without power for at least `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -53,7 +53,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// Handles the return of power. `rest` is how long the accessory was without power.
+  /// Called when power returns. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -81,7 +81,7 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// Handles the return of power. `rest` is how long the accessory was without power.
+  /// Called when power returns. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
@@ -111,7 +111,7 @@ struct PhantomMachine {
     return true
   }
 
-  /// Handles the return of power. `rest` is how long the accessory was without power.
+  /// Called when power returns. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

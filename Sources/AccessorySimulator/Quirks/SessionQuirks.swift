@@ -78,8 +78,8 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. The first time that the accessory is plugged in does not count as a
-  /// return of power.
+  /// Records that the accessory was plugged in. Plugging the accessory in for the first time does not count as
+  /// restoring power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -99,7 +99,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Counts a session that the device opens. Returns why the accessory will not answer it, or nil if it will.
+  /// Counts a new session. Returns the reason why the accessory will not answer in the session, or nil if it will.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {

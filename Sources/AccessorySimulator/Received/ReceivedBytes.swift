@@ -11,7 +11,7 @@ public final class ReceivedBytes {
   private static let mostStreams = 1_000
 
   private let loop: any EventLoop
-  /// The bytes that are kept: one stream for each session, in the order in which the sessions were opened.
+  /// The bytes that are kept: one stream for each session, in the order that the sessions were opened.
   public private(set) var streams: [Stream] = []
   private var count = 0
 

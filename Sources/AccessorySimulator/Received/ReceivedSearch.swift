@@ -15,7 +15,7 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// How many times the bytes were received. Occurrences do not overlap, and no occurrence extends across two sessions.
   public private(set) var count = 0
 
-  /// The received bytes that match the wanted bytes best, their protocol, and how many of them match at the start.
+  /// The received bytes that best match the wanted bytes, their protocol, and how many bytes at the start match.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 

@@ -10,8 +10,7 @@ enum ScriptStep: Equatable {
 
 /// An action in a script, other than sending bytes in the script's own session.
 enum ScriptAction: Equatable {
-  /// Sends bytes in the sessions of a protocol. The script of each session puts the bytes into its frames, unless
-  /// `isUnframed` is set.
+  /// Sends bytes in the sessions of a protocol. Each session's script frames the bytes, unless `isUnframed` is set.
   case forward(to: String, [UInt8], isUnframed: Bool)
   case enter(String)
   case close(String)

@@ -5,8 +5,8 @@ import AccessoryProfiles
 ///
 /// Rules for complete requests are looked up in a dictionary, so the number of these rules does not affect the speed.
 struct RuleBook {
-  /// A rule that matches a request. If the rule has a pattern, also the ranges of the pattern's groups in the request.
-  /// Group 0 is the whole request.
+  /// A rule that matches a request, with the ranges of the groups if the rule has a pattern. Group 0 is the whole
+  /// request.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
@@ -49,8 +49,8 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that comes closest to matching an unanswered request. Says whether the state or the first byte
-  /// that differs keeps the rule from matching. Returns nil if no rule begins in the same way as the request.
+  /// Describes the rule that comes closest to matching an unanswered request, and says why the rule does not match.
+  /// Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)

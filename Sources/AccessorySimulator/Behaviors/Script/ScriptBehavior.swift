@@ -7,7 +7,7 @@ import IAP2
 /// of an accessory.
 ///
 /// A request that matches no rule gets the default answer. If there is no default answer, the timeline shows that the
-/// request was not answered. A request that never becomes complete counts as one that matches no rule.
+/// request was not answered. A request that is never completed also counts as unmatched.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
@@ -101,7 +101,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       case .send(let bytes):
         let taken = session.write(bytes.span.bytes)
         machine.sent(taken)
-        // If the session has no room for all of this answer, the rest of it and all later answers wait.
+        // If the session has no room for the whole answer, the rest of the answer and all later answers wait.
         isBlocked = taken < bytes.count
       case .act(let action):
         machine.didAct()

@@ -2,12 +2,12 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions in which an accessory's scripts run. The scripts of an accessory share one memory.
+/// Connects the sessions that run an accessory's scripts. The scripts of an accessory share one memory.
 ///
 /// The hub belongs to the accessory and outlives the sessions.
 final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Performs the actions that scripts request from the accessory. If the hub has no accessory, this is nil.
+  /// Performs the actions that scripts request from the accessory. The value is nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
   /// The open sessions. Sessions are held weakly, because a forgotten session disappears without reporting its end.
   private var members: [Member] = []
@@ -34,7 +34,7 @@ final class ScriptHub {
   }
 }
 
-/// An open session in which a script runs, as seen by other sessions.
+/// An open session that runs a script, as seen by other sessions.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
   func push(_ bytes: [UInt8], isUnframed: Bool)
@@ -89,7 +89,7 @@ struct ScriptMemory {
   }
 }
 
-/// Writes a script's reports to the timeline. If there are many reports of one kind, the rest are only counted.
+/// Writes a script's reports to the timeline. If there are many reports of one kind, later ones are only counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

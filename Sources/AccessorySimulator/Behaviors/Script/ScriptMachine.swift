@@ -48,7 +48,7 @@ struct ScriptMachine {
     for index in timers.indices { start(index, now, memory) }
   }
 
-  // MARK: What the machine waits for
+  // MARK: What the machine is waiting for
 
   var waiting: Int { answers.count }
 
@@ -56,7 +56,7 @@ struct ScriptMachine {
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// Returns the next deadline, or nil if there is none. While the session has no room, answers are not considered.
+  /// Returns the next deadline, or nil if there is none. While the session has no room, answers have no deadline.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -220,7 +220,7 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits how many bytes an accessory reads per second. Bytes are read in steps of a tenth of a second.
+/// Limits how many bytes an accessory reads per second. Bytes are read every tenth of a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
   /// The time at which all bytes that have been read will have been processed.

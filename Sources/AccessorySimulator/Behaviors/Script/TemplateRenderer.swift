@@ -16,8 +16,8 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// Returns the bytes of an answer that is to be sent at `time`. A number that is too large for its field loses its
-  /// leading digits and is added to `unfit`.
+  /// Returns the bytes of an answer to be sent at `time`. A number that is too large for its field loses its leading
+  /// digits and is added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {
