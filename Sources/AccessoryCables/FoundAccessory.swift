@@ -26,7 +26,7 @@ public struct FoundAccessory: Equatable, Sendable {
   /// Why the accessory cannot be used at the moment, or nil if it can be used.
   public var trouble: TransportError?
 
-  /// Creates an accessory for which only the address is known.
+  /// Creates an accessory that is known only by its address.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity

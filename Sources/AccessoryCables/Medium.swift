@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// A medium, such as USB or a local directory. Defines which kinds of addresses it covers and how they are opened.
+/// A medium, such as USB or a local directory. Defines which kinds of addresses the medium covers and how to open them.
 ///
 /// To add a medium, write a type that conforms to this protocol and add it to a ``MediumTable``. Commands, worlds and
-/// apps need no changes. A medium needs to implement only what it supports. Default implementations of methods that
-/// open something throw a ``TransportError``.
+/// apps need no changes. A medium needs to implement only what it supports. By default, methods that open something
+/// throw a ``TransportError``.
 ///
 /// ```swift
 /// struct CarrierPigeonMedium: Medium {
@@ -47,7 +47,7 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens an address at which simulated accessories can be plugged in.
+  /// Opens an address where simulated accessories can be plugged in.
   ///
   /// - Throws: An error that names the address.
   func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory
@@ -57,7 +57,7 @@ public protocol Medium: Sendable {
 }
 
 extension Medium {
-  /// The default implementation throws, because hosts cannot connect through such a medium.
+  /// By default, hosts cannot connect through a medium, so this method throws.
   public func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
@@ -75,10 +75,10 @@ extension Medium {
   /// The default is true, because there is nothing to release.
   public var isIdle: Bool { true }
 
-  /// The default is no capacity, because simulated accessories cannot appear on such a medium.
+  /// By default, a medium has no room for simulated accessories.
   public var capacity: PortCapacity { .none }
 
-  /// The default implementation throws, because simulated accessories cannot appear on such a medium.
+  /// By default, a medium has no room for simulated accessories, so this method throws.
   public func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     throw TransportError.hostsOnly(address)
   }
@@ -154,11 +154,11 @@ public enum PortCapacity: Sendable {
 
 /// What a medium needs to create ports for simulated accessories.
 public struct PortContext {
-  /// The loop on which the ports run.
+  /// The event loop for the ports.
   public let loop: any PollingLoop
   /// Options from the command line.
   public let options: TransportOptions
-  /// Receives warnings in the form of sentences.
+  /// Receives warnings as sentences.
   public let warn: (String) -> Void
 
   /// Creates a context.
@@ -173,5 +173,5 @@ public struct PortContext {
 }
 
 /// Creates the port for one accessory at an address that has been opened, such as a local directory, a USB/IP bus, or a
-/// socket. `number` is the accessory's number in this program, counted from 1.
+/// socket. `number` is the accessory's 1-based number in this program.
 public typealias PortFactory = (_ profile: Profile, _ number: Int) throws -> any Port

@@ -21,7 +21,7 @@ public struct MediumTable: Sendable {
     for medium in media { add(medium) }
   }
 
-  /// Adds a medium, which replaces any other medium for the same kinds of addresses.
+  /// Adds a medium, replacing any other medium for the same kinds of addresses.
   public mutating func add(_ medium: any Medium) {
     for kind in medium.kinds { media[kind] = medium }
   }
@@ -89,7 +89,7 @@ public final class PortMaker {
     self.context = context
   }
 
-  /// Creates the port for the accessory with this number, counted from 1.
+  /// Creates the port for the accessory with this 1-based number.
   ///
   /// - Throws: An error that names the address.
   public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {

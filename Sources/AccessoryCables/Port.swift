@@ -7,11 +7,11 @@ import LinuxIO
 /// Opening the port plugs the accessory in, and closing the port unplugs it. Each device that connects gets its own
 /// cable.
 public protocol Port: AnyObject {
-  /// The name of the connection point (such as an address), for use in messages.
+  /// The port's name in messages, such as an address.
   var place: String { get }
 
-  /// Publishes what hosts can see of the accessory before they connect, if the port can publish anything. The port's
-  /// owner calls this method before the accessory is plugged in and again whenever this information changes.
+  /// Publishes the information that hosts can see before they connect, if the port can publish any. The port's owner
+  /// calls this method before the accessory is plugged in and again whenever this information changes.
   func show(_ appearance: PortAppearance)
 
   /// Plugs in the accessory. `onEvent` is called for every device that connects, in a later turn of the loop.
@@ -67,10 +67,10 @@ extension PortEvent {
   }
 }
 
-/// A port at an address to which devices connect.
+/// A port at an address that devices connect to.
 ///
-/// If the system chooses the TCP port number (as for `tcp:127.0.0.1:0`), the port keeps the number it was given first,
-/// so the accessory reappears at the same address.
+/// If the system chooses the TCP port number (as for `tcp:127.0.0.1:0`), the port keeps the first number that it was
+/// given, so the accessory reappears at the same address.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop

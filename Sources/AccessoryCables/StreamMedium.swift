@@ -21,7 +21,7 @@ struct StreamMedium: Medium {
   }
 }
 
-/// Assumes that an accessory is at the address. Each attempt to connect shows whether that is true.
+/// Assumes that an accessory is at the address, because only an attempt to connect can show whether it is.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
   // These media do not report arrivals, so the pauses must be short enough not to miss a quick reconnect.

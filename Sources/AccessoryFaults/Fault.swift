@@ -54,7 +54,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case out
   }
 
-  /// The directions in which a fault acts.
+  /// The directions that a fault affects.
   public enum Directions: String, Sendable, CaseIterable {
     case both
     case `in`
@@ -63,7 +63,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// What the fault does.
   public var effect: Effect
-  /// The directions in which the fault acts.
+  /// The directions that the fault affects.
   public var acts: Directions
   /// How long after the start of the channel the fault begins.
   public var after = Duration.zero
@@ -83,12 +83,12 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// The fault's name, for example `loss`.
   public var name: String {
-    // Using the format would mean trying each kind in turn, which is too slow for worlds that count faults by name.
+    // Having the format try each kind in turn would be too slow for worlds that count faults by name.
     func name<Kind: FaultKind>(_ kind: Kind) -> String { Kind.format.name }
     return name(effect.kind)
   }
 
-  /// The directions in which the fault acts.
+  /// The directions that the fault affects.
   public var directions: [Direction] {
     switch acts {
     case .both: Direction.allCases
@@ -108,7 +108,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Fault.Effect {
-  /// The directions in which a fault of this kind can act, starting with the default.
+  /// The directions that a fault of this kind can affect, starting with the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
   var kind: any FaultKind {
@@ -175,7 +175,7 @@ public struct FaultTally: Equatable, Sendable {
   /// How many times these faults took effect, and how many bytes they affected.
   public var count: FaultCount
 
-  /// Adds the effects of the faults on a channel to a list that has one entry for each kind.
+  /// Adds the effects of the faults on a channel to a list with one entry for each kind.
   public static func add(_ channel: FaultChannel, to tallies: inout [FaultTally]) {
     for entry in channel.counts {
       let name = entry.fault.name

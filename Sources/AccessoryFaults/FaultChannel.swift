@@ -34,7 +34,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
-  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. These
+  // Exclusivity checking is off, because each chunk causes several accesses and every check takes time. These
   // properties are only read and assigned.
   @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
@@ -47,7 +47,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   @exclusivity(unchecked) private var senderWaits = false
 
   /// Creates a channel that applies `faults` to `inner` and draws random numbers from `random`. `report` receives the
-  /// events that users should see, such as cuts and stalls. `struck` receives each packet on which a packet fault acts.
+  /// events that users should see, such as cuts and stalls. `struck` receives each packet that a packet fault affects.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -168,7 +168,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // A channel notices that the peer is gone only while it is receiving.
+      // A channel that is not receiving does not notice that the peer is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -216,7 +216,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   public func timerFired(_ timer: LoopTimer) {
     isDue = false
     inbound.advance(now: loop.now)
-    // Even if both directions cut the cable at the same instant, it is cut only once.
+    // The cable is cut only once, even if both directions cut it at the same instant.
     if !isCut { outbound.advance(now: loop.now) }
     settle()
   }
@@ -239,7 +239,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The owner has paused reading until there is room to send, but there will never be room.
+        // The owner has paused reading until it can send, but the inner channel has ended.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -333,9 +333,9 @@ public struct FaultStrike: Equatable, Sendable {
   public let fault: Fault
   /// The direction, as seen from the end where the fault acts.
   public let direction: Fault.Direction
-  /// The packet as it was before the fault acted.
+  /// The original packet, before the fault affected it.
   public let packet: [UInt8]
-  /// When the fault acted on the packet.
+  /// When the fault affected the packet.
   public let time: Instant
 
   /// Returns the side that sent the packet, given the end where the fault acts.

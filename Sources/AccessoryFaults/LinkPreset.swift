@@ -8,13 +8,13 @@ import AccessoryFormats
 /// ```
 ///
 /// The rates come from field reports. Values that no report gives are estimates. The comments on the presets say which
-/// values these are.
+/// values are estimates.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String
   /// A description for help.
   public let summary: String
-  /// The faults, in the order in which bytes pass through them.
+  /// The faults, in the order that bytes pass through them.
   public let faults: [Fault]
 
   /// All link presets.

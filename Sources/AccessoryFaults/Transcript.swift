@@ -11,9 +11,9 @@ import IAP2
 /// A native channel carries no packets, so each transfer has a line instead:
 /// `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
 ///
-/// Times are measured on the loop's clock. `A` stands for the accessory and `D` for the device. A packet is written
-/// when its last byte passes. On a cable without delay, the transcripts at both ends therefore contain the same lines.
-/// Each attachment has its own transcript, because each link has its own sessions.
+/// Times are measured on the loop's clock. `A` stands for the accessory and `D` for the device. A packet's line is
+/// written once its last byte has passed. On a cable without delay, the transcripts at both ends therefore contain the
+/// same lines. Each attachment has its own transcript, because each link has its own sessions.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are written by default.
   public static let usualBytes = 8
@@ -49,7 +49,7 @@ public final class Transcript: CableWitness {
     }
   }
 
-  /// Writes a line that gives the reason why the channel ended.
+  /// Writes a line with the reason why the channel ended.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     write("\(time.secondsText) \(end.note(of: reason, protocolName))")
   }

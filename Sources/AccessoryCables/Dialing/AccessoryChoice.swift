@@ -8,8 +8,8 @@ public enum AccessoryChoice: Equatable, Sendable {
 
   /// Chooses an accessory that offers the protocol, or any accessory if no protocol is given.
   ///
-  /// An accessory without protocols may be in the first half of a flicker, so it is chosen if no accessory offers the
-  /// protocol.
+  /// If no accessory offers the protocol, an accessory without protocols is chosen, because it may be in the first half
+  /// of a flicker.
   ///
   /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. The protocol of a
   ///   named accessory is not checked, because the connection will show what the accessory offers.

@@ -89,8 +89,8 @@ public final class Dialer {
   /// Whether the link on the accessory's last cable ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why the dialer will open no more cables, or nil if it may still open some. Always nil if the medium reports
-  /// arrivals, because another accessory may still arrive.
+  /// Why the dialer will open no more cables, or nil if it may still open some. The value is always nil if the medium
+  /// reports arrivals, because another accessory may still arrive.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
@@ -115,7 +115,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // An open cable closes on its own.
+      // If a cable to the accessory is open, it closes on its own.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -261,7 +261,7 @@ public struct CableOutcome: Equatable, Sendable {
 public enum DialerReport: Equatable, Sendable {
   /// An attempt to connect to an accessory failed. The same error is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// This number of bytes, left over from an earlier session, was read and dropped.
+  /// Bytes left over from an earlier session were read and dropped. The value is their number.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

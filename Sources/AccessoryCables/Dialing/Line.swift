@@ -52,7 +52,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable because the accessory is wanted or has changed. Returns true if an attempt should start now.
+  /// Requests a cable for a new or changed accessory. Returns true if an attempt should start now.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -62,7 +62,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable at the deadline. Returns true if an attempt should start now.
+  /// Requests a cable if the deadline has passed. Returns true if an attempt should start now.
   public mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()

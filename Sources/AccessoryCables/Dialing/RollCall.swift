@@ -26,7 +26,7 @@ public final class RollCall {
   /// Creates a roll call without starting it.
   ///
   /// - Parameters:
-  ///   - accessories: the remembered accessories. Accessories that already have a `trouble` are skipped.
+  ///   - accessories: the remembered accessories. Accessories whose `trouble` is already set are skipped.
   ///   - finder: connects to the accessories.
   public init(
     of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. Each accessory without a result is recorded as one that did not answer within `limit`.
+  /// Ends the roll call. Accessories without a result are recorded as not having answered within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)

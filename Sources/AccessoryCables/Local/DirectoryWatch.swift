@@ -23,7 +23,7 @@ public final class DirectoryWatch {
   public enum Interest: Sendable {
     /// Files that are moved into the directory or removed from it.
     case entries
-    /// Anything that is created.
+    /// Files of any kind that are created.
     case creations
   }
 
@@ -77,7 +77,7 @@ public final class DirectoryWatch {
       }
       guard let events else { return }
       for (source, event) in events where event == .overflow || source == directory {
-        // The kernel has already removed its watch.
+        // The kernel has already removed the inotify watch.
         if event == .lost { lookAway() }
         onEvent(event)
       }

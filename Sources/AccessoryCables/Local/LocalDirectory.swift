@@ -4,7 +4,7 @@ import LinuxIO
 
 /// The directory where simulated accessories are plugged in and where hosts in other processes find them.
 ///
-/// The standard local directory is the one that `$EASIM_LOCAL` names. If this variable is not set, it is
+/// The standard local directory is the one that `$EASIM_LOCAL` names. If `EASIM_LOCAL` is not set, the directory is
 /// `$XDG_RUNTIME_DIR/easim` or, if there is no runtime directory, `easim-UID` in the system's temporary directory. The
 /// directory is created with mode 0700. A directory is refused if another user owns it or if the group or other users
 /// can write to it, because anyone with write access could impersonate an accessory.
@@ -28,7 +28,7 @@ public struct LocalDirectory: Hashable, Sendable {
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
   /// Creates the local directory at `path`, as in the address `local:DIR#SERIAL`. If `path` is nil, as in the address
-  /// `local:`, this is the standard directory.
+  /// `local:`, uses the standard directory.
   public init(_ path: String?) {
     guard let path else {
       self = .standard()

@@ -8,8 +8,8 @@ import LinuxIO
 /// | file | contents | |---|---| | `NAME.sock` | the cable's socket: created first, removed last | | `NAME.lock` |
 /// locked by the host that has claimed the cable | | `NAME.json` | the card, which is always complete |
 ///
-/// An attachment is alive as long as a process is listening on its socket. Process IDs are not used for this check, so
-/// stale files can be detected without trusting the card.
+/// An attachment is alive as long as a process is listening on its socket. Stale files can thus be detected without
+/// trusting the process ID on the card.
 ///
 /// A name consists of six characters for the accessory and a number that counts its attachments: `k3x9qa-2`. Names are
 /// never reused. Files with any other name are left alone.
@@ -81,7 +81,7 @@ extension LocalDirectory {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
-  /// Removes the stale files that dead processes have left behind. Returns the removed entries.
+  /// Removes the files that dead processes have left behind. Returns the removed entries.
   @discardableResult
   public func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
@@ -92,9 +92,8 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // The mark (see `creatingSocket`) must be checked after the files are listed and before the sockets are tested for
-    // listeners. If no socket is being created while the mark is checked, each listed socket either already has a
-    // listener or will never have one.
+    // Check for sockets being created after listing the files and before looking for listeners. If no socket is being
+    // created then, each listed socket either has a listener already or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
@@ -107,7 +106,7 @@ extension LocalDirectory {
     }.sorted { $0.name < $1.name }
   }
 
-  /// Returns the path of the socket through which a process offers its cables to Wireshark.
+  /// Returns the path of the socket where a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
   /// The processes that have a capture socket in this directory, including processes that were killed.

@@ -84,7 +84,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have been unplugged a moment ago, in which case the watcher will report that.
+        // If the accessory was unplugged a moment ago, the watcher will report that.
         claim.release()
         completion(.failure(error.at(address)))
       }

@@ -73,7 +73,7 @@ public final class LocalWatcher {
       if try directory.check() {
         state = .watching
         // The watch starts before the directory is read, so an accessory that arrives in between is seen twice. The
-        // second sighting is ignored.
+        // second sighting of an accessory is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -113,7 +113,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       onEvent(.warning("\(error)"))
-      // If another directory replaces this one, that directory will be checked, too.
+      // A directory that replaces this one will be checked, too.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
     }
@@ -204,8 +204,8 @@ extension Collection<FoundAccessory> {
 }
 
 extension LocalDirectory {
-  /// Removes stale files and then lists the accessories that are plugged in, in order of arrival. Also lists the
-  /// problems of unusable cards.
+  /// Removes stale files and then lists the accessories that are plugged in, in order of arrival. Also lists what is
+  /// wrong with cards that cannot be used.
   ///
   /// - Throws: An error if the local directory cannot be trusted. A directory that does not exist counts as empty.
   public func look() throws(LocalError) -> (accessories: [FoundAccessory], problems: [String]) {
@@ -228,7 +228,7 @@ extension LocalDirectory {
 /// Notices when a process that owns a card in a local directory exits. The kernel normally reports the exit
 /// immediately. On old kernels, and for processes that this process cannot see, the watch checks once a second.
 final class OwnerWatch {
-  /// How often to check processes for which the kernel cannot report the exit.
+  /// How often to check processes whose exit the kernel cannot report.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -281,7 +281,7 @@ final class OwnerWatch {
 /// The last known card of each recent accessory. Used when an accessory reappears too briefly for its card to be read.
 ///
 /// To limit memory, the cards are kept in two halves. When the newer half is full, it replaces the older half.
-/// Together, the halves hold the cards of at least the last `room` accessories, up to twice as many.
+/// Together, the halves hold the cards of at least `room` and at most twice as many accessories.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
@@ -294,6 +294,6 @@ struct RecentCards<Accessory> {
     newer[name] = accessory
   }
 
-  /// The state that was last stored for this accessory, or nil if none was stored.
+  /// The last state stored for this accessory, or nil if there is none.
   subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

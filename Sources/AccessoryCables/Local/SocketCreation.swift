@@ -2,15 +2,15 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Sets a mark on this directory, runs `body`, which creates a socket in the directory, and then removes the mark.
+  /// Runs `body`, which creates a socket in this directory, and holds a lock on the directory until `body` returns.
   ///
-  /// A socket's file exists for a moment before the socket accepts connections. While the mark is set, ``sweep()`` does
-  /// not remove the file. The kernel removes the mark if the process ends.
+  /// A socket's file exists for a moment before the socket accepts connections. While the lock is held, ``sweep()``
+  /// does not remove the file. The kernel releases the lock if the process ends.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // On a file system without locks, the mark cannot be set, so sweeps do not remove sockets that have no card.
+    // On a file system without locks, sweeps never remove sockets that have no card.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }
@@ -24,8 +24,8 @@ extension LocalDirectory {
     return fcntl(folder, Self.conflictWithOpenFile, &conflict) != 0 || conflict.l_type != Int16(F_UNLCK)
   }
 
-  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`. Such a lock belongs to an open file rather than to a process, so two
-  /// simulators in one process do not share a mark.
+  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`. Such a lock belongs to an open file, not to a process, so two simulators
+  /// in one process have separate locks.
   private static let conflictWithOpenFile: Int32 = 36
   private static let lockOfOpenFile: Int32 = 37
 }

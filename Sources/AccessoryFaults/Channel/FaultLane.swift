@@ -8,17 +8,17 @@ import AccessoryFormats
 /// ```
 ///
 /// A chunk that no fault changes passes through the lane without being copied. If a fault or the sink accepts only part
-/// of a chunk, the preceding fault keeps the remaining bytes and accepts nothing more until they are accepted. In this
-/// way, back-pressure reaches the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
+/// of a chunk, the preceding fault keeps the rest and accepts no more bytes until the rest is accepted. In this way,
+/// back-pressure reaches the sender. A lane therefore never holds more bytes than its faults are allowed to hold.
 final class FaultLane {
   let direction: Fault.Direction
-  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. No outside
-  // code runs while one of these properties is being changed, because the sink receives bytes that have already been
-  // moved out of them.
+  // Exclusivity checking is off, because each chunk causes several accesses and every check takes time. No outside code
+  // runs while one of these properties is being changed, because the sink receives bytes that have already been moved
+  // out of them.
   @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet, queued because a channel cannot refuse received bytes.
+  /// Received bytes, queued until the faults have room, because a channel cannot refuse received bytes.
   @exclusivity(unchecked) private var entry = ChunkQueue()
   /// Accepts bytes from the start of the buffer, and returns how many it accepted. The owner sets this closure once.
   @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }
@@ -89,7 +89,6 @@ final class FaultLane {
     return news
   }
 
-  /// Returns the packets that faults have acted on since the last call.
   func takeStruck() -> [(fault: Fault, packet: [UInt8])] {
     slots.flatMap { slot in slot.step.takeStruck().map { (slot.fault, $0) } }
   }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output that has not been accepted yet, and the time window in which it acts.
+/// One fault in a lane: its stage, the output that has not been accepted yet, and the time window.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
@@ -20,7 +20,7 @@ final class FaultSlot {
   }
 
   let fault: Fault
-  // Exclusivity is not checked, because each chunk causes several accesses and every check would cost time. A stage
+  // Exclusivity checking is off, because each chunk causes several accesses and every check takes time. A stage
   // receives the step as an argument and does not call any other code. The lane moves the output out of the step before
   // it passes the output on.
   @exclusivity(unchecked) var step: FaultStep

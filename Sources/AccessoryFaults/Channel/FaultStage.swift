@@ -7,7 +7,7 @@ import AccessoryFormats
 /// has been accepted. The lane also calls the stage when its deadline expires, and when its window opens or closes.
 ///
 /// Invariants: A stage always accepts a chunk as a whole. `room` limits the size of the next chunk. A stage holds at
-/// most its capacity plus one chunk. A stage passes on bytes in the order in which they should arrive at the other end.
+/// most its capacity plus one chunk. A stage passes on bytes in the order that they should arrive at the other end.
 protocol FaultStage {
   /// The number of held bytes that the stage must pass on before the stream can end.
   var held: Int { get }
@@ -28,8 +28,8 @@ protocol FaultStage {
   /// holds no bytes gets no more chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// Ends the stream after the last chunk. The stage passes on any bytes that it held only because more bytes might
-  /// have followed.
+  /// Ends the stream after the last chunk. The stage passes on any bytes that it was holding only in case more bytes
+  /// followed.
   mutating func finish(_ step: inout FaultStep)
 }
 

@@ -68,7 +68,7 @@ extension Fault {
   /// Flips one bit of a packet. The checksum reveals the flipped bit unless `sum=right` corrects the checksum, in which
   /// case the link cannot detect the change.
   public struct Corrupt: FaultKind, PacketFault {
-    /// The part of a packet in which a bit is flipped.
+    /// The part of a packet where a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
       case payload
       case header
@@ -77,7 +77,7 @@ extension Fault {
 
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// The part of the packet in which a bit is flipped.
+    /// The part of the packet where a bit is flipped.
     public var part = Part.payload
     /// Whether to correct the checksum after the bit flip.
     public var mendsSum = false
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// Returns the position of the byte to change, or nil if there is none. If the checksum will be corrected, it and
-    /// the leading bytes that mark a packet are excluded.
+    /// Returns the position of the byte to change, or nil if there is none. If the checksum will be corrected, the
+    /// checksum and the bytes that mark the start of a packet are excluded.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size

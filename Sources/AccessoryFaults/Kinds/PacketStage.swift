@@ -8,7 +8,7 @@ protocol PacketFault {
   /// The number of bytes in the packets that the fault is holding and will still pass on.
   var held: Int { get }
 
-  /// Whether the fault must see every packet, even if the packet is not affected.
+  /// Whether the fault must see every packet, including packets that it does not affect.
   var watchesAll: Bool { get }
 
   /// When to call ``release(all:_:)`` even if no packet arrives.
@@ -153,7 +153,7 @@ struct PacketCutter {
 
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` at which a packet ends. Do not also call ``cut`` on the same scanner.
+  /// Calls `body` with each position in `bytes` where a packet ends. Do not also call ``cut`` on the same scanner.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0

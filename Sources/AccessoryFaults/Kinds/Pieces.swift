@@ -152,7 +152,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Returns the position in this chunk at which the last allowed packet ends, or nil if more packets may pass.
+      /// Returns the position in this chunk where the last allowed packet ends, or nil if more packets may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -173,8 +173,8 @@ extension Fault {
     }
   }
 
-  /// Accepts the bytes of one direction but does not deliver them, while the other direction still works. Only a
-  /// timeout can detect this fault.
+  /// Accepts bytes in one direction but does not deliver them, while the other direction still works. Only a timeout
+  /// can detect this fault.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
     public init() {}
