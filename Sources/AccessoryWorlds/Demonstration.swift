@@ -6,8 +6,9 @@ import AccessorySimulator
 
 /// The demonstration for `easim demo`. An accessory connects twice, and an app handles both connections correctly.
 ///
-/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, and verifies both echoes. After
-/// that, the accessory is unplugged. Users see the demonstration in real time, but tests use virtual time.
+/// The app waits for its protocol, opens a session, sends a string and 10 KB of data (as Apple's EADemo does), and
+/// verifies both echoes. The accessory is then unplugged. Users see the demonstration in real time, but tests use
+/// virtual time.
 public final class Demonstration: AppHandler {
   /// The world in which the demonstration runs.
   public let world: World

@@ -13,7 +13,7 @@ import LinuxIO
 /// A simulated world in one process. The world consists of a device, its apps, and any number of simulated accessories
 /// on in-memory cables, all on one loop.
 ///
-/// In a world on a `VirtualLoop`, waiting takes no real time, and the same seed always gives the same run.
+/// In a world that runs on a `VirtualLoop`, waiting takes no real time, and the same seed always gives the same run.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -28,7 +28,7 @@ public final class World {
   public struct Settings {
     /// How accessories authenticate.
     public enum Authentication: Sendable {
-      /// Data of the right sizes without cryptography, for tests that do not concern authentication.
+      /// Data of the right size but no cryptography, for tests that do not involve authentication.
       case stub
       /// P-256, which libcrypto computes at both ends.
       case real
@@ -41,7 +41,7 @@ public final class World {
       /// The number of bytes per second in each direction, or nil if there is no limit.
       public var bytesPerSecond: Int?
 
-      /// Creates the speed of a cable that has no delay and no limit.
+      /// Creates a cable speed with no delay and no rate limit.
       public init() {}
     }
 
@@ -60,8 +60,8 @@ public final class World {
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// Whether the device begins with authentication or identification. By default, the device never tries the other
-    /// order, so that a run does not depend on when a cable is unplugged.
+    /// Whether the device begins with authentication or identification. By default, the device never switches to the
+    /// opposite order, so that a run does not depend on when a cable is unplugged.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
@@ -94,7 +94,7 @@ public final class World {
     public init() {}
   }
 
-  /// The loop on which the world runs.
+  /// The event loop that runs the world.
   public let loop: any EventLoop
   /// The device.
   public let device: Device
@@ -107,7 +107,7 @@ public final class World {
   private let log: Log
   /// The authenticator that the device and the accessories share, or nil if authentication is real.
   private let stub: StubAuthenticator?
-  /// The accessories by number. Numbers are never reused.
+  /// The accessories, keyed by number. Numbers are never reused.
   private var accessories: [Int: Entry] = [:]
   private var accessoryCount = 0
   private var faultChances: SeededRandom
@@ -118,14 +118,14 @@ public final class World {
     let accessory: SimulatedAccessory
     let port: LoopbackPort?
     var faults: [CableFault]
-    /// Observers of the cables of this accessory, in addition to the world's own observers.
+    /// Observers of this accessory's cables, in addition to the world's own observers.
     var taps: CableTaps?
     /// The fault channels on the accessory's cables. Each channel is stored with its end of the cable.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property and the write calls no other code.
+    // Exclusivity checking is off, because every event writes to this property and the write calls no other code.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -279,7 +279,7 @@ public final class World {
     }
   }
 
-  /// How many times each fault has acted so far on all cables together.
+  /// How many times each fault has acted so far, counted across all cables.
   public var faultCounts: [FaultTally] {
     channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }

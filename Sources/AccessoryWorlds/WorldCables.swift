@@ -3,12 +3,12 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on a world's cables, and the end of the cable at which the fault acts. `in` and `out` are directions as seen
+/// A fault on a world's cables, and the end of the cable where the fault acts. `in` and `out` are directions as seen
 /// from that end.
 public struct CableFault: Equatable, Sendable {
   /// The fault itself.
   public var fault: Fault
-  /// The end at which the fault acts.
+  /// The end where the fault acts.
   public var end: Cable.End
 
   /// Creates a fault at one end of each cable. By default, the fault is at the device's end.
@@ -22,9 +22,9 @@ public struct CableFault: Equatable, Sendable {
 public struct CableEnd: Hashable, Sendable {
   /// The end of the cable.
   public let end: Cable.End
-  /// The number of the accessory on this cable. Accessories are numbered in the order in which they were added.
+  /// The number of the accessory on this cable. Accessories are numbered in the order that they were added.
   public let accessory: Int
-  /// The number of the cable. Cables are numbered in the order in which they were plugged in.
+  /// The number of the cable. Cables are numbered in the order that they were plugged in.
   public let cable: Int
 }
 

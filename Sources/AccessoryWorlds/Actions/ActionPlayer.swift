@@ -3,13 +3,13 @@ import AccessorySimulator
 
 /// Performs all actions.
 ///
-/// The caller finds the objects for the names in actions. If a process plays only one side of a scenario, it has only
-/// some of the objects. The other process performs the actions on all other objects.
+/// The caller provides the objects that actions name. A process that handles only one side of a scenario has only some
+/// of the objects. The other process performs the actions on all other objects.
 package struct ActionPlayer {
   /// Returns the accessory with this name, or nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   var device: Device?
-  /// Returns the serial number by which the device identifies an accessory.
+  /// Returns the serial number that the device uses to identify an accessory.
   var serial: (String) -> String? = { _ in nil }
   var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
   var change: ([CableFault], String) -> Void = { _, _ in }
@@ -17,7 +17,7 @@ package struct ActionPlayer {
 
   init() {}
 
-  /// Creates a player for a world. If `pull` is given, it replaces the way in which the world unplugs cables.
+  /// Creates a player for a world. If `pull` is given, it unplugs cables in place of the world.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,

@@ -47,10 +47,10 @@ public enum AppAction: Equatable, Sendable {
   /// The app opens a session with this accessory because the user requested it.
   case opensSession(String)
   case closesSession
-  /// The app checks that its list contains exactly these accessories, in the order in which they were published.
+  /// The app checks that its list contains exactly these accessories, in the order of publication.
   case looks(sees: [String])
 
-  /// The ways in which an app's process can end without the app's consent.
+  /// How an app's process can end without the app's consent.
   public enum Ending: String, Equatable, Sendable {
     case kill
     case crash
@@ -68,8 +68,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action. The row defines the kinds of files, the method and the key through which the
-  /// action is available. `names` contains the accessories and apps that actions can name.
+  /// Returns one row for each action. The row gives the kinds of files that may contain the action, and its method and
+  /// key. `names` contains the accessories and apps that actions can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -133,7 +133,7 @@ extension WorldAction {
       ]
   }
 
-  /// Returns the rows for the actions on apps. The words for the actions are the same for every role.
+  /// Returns the rows for the actions on apps. Every role uses the same words for the actions.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {

@@ -8,7 +8,7 @@ import IAP2
 /// the app must see.
 ///
 /// Each scenario reproduces one failure from the field. The ``ScenarioClient`` is chosen separately, so the same
-/// scenario can be played with an app that fails and with an app that survives.
+/// scenario can be run with an app that fails and with an app that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -37,7 +37,7 @@ public struct Scenario: Equatable, Sendable {
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects to be echoed.
   public var payload = 2_000
-  /// The interval at which the app exchanges its payload over an open session, or nil to exchange it once.
+  /// How often the app exchanges its payload over an open session, or nil to exchange it only once.
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
@@ -81,8 +81,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Replaces the profile. The scenario's quirks are kept. The serial number is also kept, because the other side
-    /// uses it to find the accessory.
+    /// Replaces the profile but keeps the scenario's quirks and the serial number, by which the other side finds the
+    /// accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -97,14 +97,14 @@ public struct Scenario: Equatable, Sendable {
   }
 
   /// The names of the accessories by serial number. Entries with the same serial number describe one accessory on two
-  /// transports. Apps cannot tell such entries apart, so all of them have the name of the entry that is listed first.
+  /// transports. Apps cannot tell these entries apart, so all of them have the name of the first entry.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A step in a scenario.
   public struct Step: Equatable, Sendable {
-    /// When the step is played, measured from the start of the scenario.
+    /// When to perform the step, measured from the start of the scenario.
     public var at: Duration
     /// The action.
     public var action: WorldAction
@@ -124,9 +124,9 @@ public struct Scenario: Equatable, Sendable {
     public var accessory: String?
     /// The protocols that the accessory offers, or nil for any protocols.
     public var protocols: [String]?
-    /// The earliest time at which the event may happen, or nil for any time.
+    /// The earliest allowed time of the event, or nil if there is no limit.
     public var after: Duration?
-    /// The latest time at which the event may happen, or nil for any time.
+    /// The latest allowed time of the event, or nil if there is no limit.
     public var before: Duration?
 
     /// Creates an expectation.

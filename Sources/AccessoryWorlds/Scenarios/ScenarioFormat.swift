@@ -53,7 +53,7 @@ extension Scenario {
 }
 
 package struct ScenarioNames: Sendable {
-  /// The library in which profiles are looked up.
+  /// The library for looking up profiles.
   package var profiles = ProfileLibrary()
   /// The names that the file gives to accessories, or nil if names are not checked.
   package var accessories: [String]?
@@ -131,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// Returns the format of an accessory. A profile that is written inside the scenario gets the accessory's name.
+  /// Returns the format of an accessory. A profile that is defined in the scenario itself gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -172,7 +172,7 @@ extension Format<Profile> {
           return place.expected("the name or path of a profile, or the profile itself", value)
         }
       } catch {
-        // A problem without a position concerns the reference to a file rather than the file's contents.
+        // A problem without a position is about the reference to a file, not about the file's contents.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil

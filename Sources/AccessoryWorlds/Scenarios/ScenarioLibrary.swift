@@ -103,7 +103,7 @@ public struct ScenarioLibrary: Sendable {
 /// A scenario file that has not been parsed yet.
 package struct ScenarioSource {
   package let name: String
-  /// What messages call the file.
+  /// The name used for the file in messages.
   package let path: String
   package let bytes: [UInt8]
 

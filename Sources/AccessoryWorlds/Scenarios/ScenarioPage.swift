@@ -69,7 +69,7 @@ enum TextWrap {
 
 /// Short descriptions of the numbered behaviors and failures in scenarios and docs/external-accessory.md.
 enum FieldNumber {
-  /// The descriptions by number. A test compares the numbers with those that shipped scenarios reproduce.
+  /// The descriptions, keyed by number. A test compares the numbers with those that shipped scenarios reproduce.
   static let words: [String: String] = [
     // F: variants of the flicker
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
@@ -97,6 +97,5 @@ enum FieldNumber {
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]
 
-  /// Returns the number of a behavior or failure with its description, such as `W8 (nil sessions)`.
   static func described(_ number: String) -> String { words[number].map { "\(number) (\($0))" } ?? number }
 }

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import LinuxIO
 
-/// Plays a scenario in a world with an app, and compares the app's events with the expected events.
+/// Runs a scenario in a world with an app, and compares the app's events with the expected events.
 ///
 /// ```swift
 /// let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: World.Settings(), on: VirtualLoop())
@@ -16,7 +16,7 @@ import LinuxIO
 public final class ScenarioPlayer {
   /// The scenario.
   public let scenario: Scenario
-  /// The world in which the scenario is played.
+  /// The world in which the scenario runs.
   public let world: World
 
   private let app: ScenarioApp
@@ -30,7 +30,7 @@ public final class ScenarioPlayer {
       app.perform($0, of: $1)
     }
     if let sever {
-      // All other actions on accessories take place in the other process.
+      // The other process performs all actions on accessories except unnoticed unplugs.
       actions.pull = { name, unnoticed in if unnoticed { sever(name) } }
       actions.serial = { [scenario] name in
         scenario.accessories.first { $0.name == name }?.profile.identity.serialNumber
@@ -73,7 +73,7 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether all steps have been played and the wait after the last step is over.
+  /// Whether all steps have been performed and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
 
   /// Starts the scenario. After this call, the scenario runs on the loop.
@@ -100,26 +100,27 @@ public final class ScenarioPlayer {
   }
 }
 
-/// Plays the steps of a scenario when they are due.
+/// Performs the steps of a scenario when they are due.
 ///
-/// If two processes play one side each, neither process knows when the other one started. Each process therefore pauses
-/// its clock at the first plug-in until the other end of the cable exists. From then on, both clocks agree.
+/// If two processes each handle one side of a scenario, neither knows when the other one started. Each process
+/// therefore pauses its clock at the first plug-in until the other end of the cable exists. From then on, both clocks
+/// agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether all steps have been played and the wait after the last step is over.
+  /// Whether all steps have been performed and the wait after the last step is over.
   package private(set) var isOver = false
-  /// The time that counts as 0 on the scenario's timeline.
+  /// The zero point of the scenario's timeline.
   package private(set) var beginning: Instant
 
   private let scenario: Scenario
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the clock pauses, or nil if the clock never pauses or has resumed.
+  /// How many steps are performed before the clock pauses, or nil if the clock never pauses or has resumed.
   private var held: Int?
 
   /// Creates a timeline without starting it. If `holds` is set, the clock pauses at the first plug-in.
@@ -180,11 +181,12 @@ extension Scenario {
   }
 }
 
-/// A scenario's result. A scenario passes if the app's events are as expected and it has a working session at the end.
+/// A scenario's result. A scenario passes if the app's events are as expected and the app has a working session at the
+/// end.
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether the scenario passed.
   public let passed: Bool
-  /// The first difference, if there is one, and the result of the app.
+  /// The first difference, if there is one, and the app's result.
   public let text: String
 
   /// Creates the verdict on a finished scenario from its comparison and its client.

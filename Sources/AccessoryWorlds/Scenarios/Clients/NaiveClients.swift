@@ -6,8 +6,8 @@ import IAP2
 // Each of these apps makes one mistake that was seen in the field. Each scenario names the client that fails in it.
 
 /// A client that opens a session when an accessory with the client's protocol connects, unless a session is already
-/// open. When the connection of the session's accessory ends, the client closes the session. The client reacts only to
-/// connections and disconnections, and never reads the list of accessories.
+/// open. When the session's accessory disconnects, the client closes the session. The client reacts only to connections
+/// and disconnections, and never reads the list of accessories.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 

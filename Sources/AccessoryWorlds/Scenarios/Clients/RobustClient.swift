@@ -22,7 +22,7 @@ import AccessorySessions
 /// Each client in NaiveClients.swift neglects one of these points.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of probes that have been scheduled so far. Only the probe that was scheduled last is performed.
+  /// The number of probes that have been scheduled so far. Only the most recently scheduled probe is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
@@ -32,7 +32,7 @@ public class RobustClient: ScenarioClient {
   /// Whether the client checks for bytes that no event announced.
   var looksForBytes: Bool { true }
   var forgetsFailures: Bool { true }
-  /// How many times opening or keeping a session must fail before the client stops trying until something changes.
+  /// After this many failures to open or keep a session, the client stops trying until something changes.
   var attemptLimit: Int { 8 }
   /// Whether the client checks at intervals that a silent session still works.
   var probesSilentSessions: Bool { true }
@@ -60,7 +60,7 @@ public class RobustClient: ScenarioClient {
     serve(app)
   }
 
-  /// Ends the session of the connection that was lost, and looks for other accessories.
+  /// Ends the session of the lost connection, and looks for other accessories.
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
@@ -97,7 +97,7 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // Use the newest connection, because after a switch of transport, the older connection is about to end.
+    // Use the newest connection, because if the accessory switched transports, the older one is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }

@@ -25,7 +25,7 @@ public class ScenarioClient: AppHandler {
   }
 
   final var payload: [UInt8] = []
-  /// The interval at which the payload is sent over an open session, or nil to send it once.
+  /// How often to send the payload over an open session, or nil to send it only once.
   final var interval: Duration?
   final var onCrash: (String) -> Void = { _ in }
   final var beginning: Instant

@@ -7,7 +7,7 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// Plays the actions in a scenario that affect accessories and cables. The device is in another process
+/// Performs the actions in a scenario that affect accessories and cables. The device is in another process
 /// (``ScenarioDevice``).
 ///
 /// At the first plug-in, the scenario's clock pauses until a device connects. This process also simulates the delay and
@@ -26,7 +26,7 @@ public final class ScenarioAccessories {
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
   private lazy var actions = {
-    // All other actions take place in the other process.
+    // The other process performs actions on the device and on apps.
     var actions = ActionPlayer()
     actions.accessory = { [unowned self] in parts[$0] }
     actions.pull = { [unowned self] name, _ in pull(name) }
@@ -56,7 +56,7 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether all steps have been played and the wait after the last step is over.
+  /// Whether all steps have been performed and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is connected to a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
@@ -85,7 +85,7 @@ public final class ScenarioAccessories {
 }
 
 extension World.Settings.CableSpeed {
-  /// The speed of the cables in the form of faults, for channels that do not simulate a delay themselves.
+  /// Faults that imitate the speed of the cables, for channels that do not simulate a delay.
   package var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }

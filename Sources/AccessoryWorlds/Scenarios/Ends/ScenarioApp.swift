@@ -7,8 +7,7 @@ import IAP2
 /// the app under test also appear on the timeline.
 package final class ScenarioApp {
   private(set) var client: ScenarioClient
-  /// The differences between the accessories that the app lists and the accessories that the steps expect, in the order
-  /// of the steps.
+  /// Differences between the app's list of accessories and the lists that the steps expect, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
@@ -122,7 +121,6 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// Launches the app because an accessory requests it, unless the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is already running")) }
     log(.note("the system launches the app \(request.bundleID), as requested by the accessory"))
@@ -181,7 +179,7 @@ package final class ScenarioApp {
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // Expectations concern only the app under test.
+    // Expectations apply only to the app under test.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -203,7 +201,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs from the start because its first step does not launch it.
+  /// True if the app is already running at the start, that is, if its first step is not a launch.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -217,7 +215,7 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. For the system, the app and the SDK are one app with shared registrations and
+/// Another SDK in the app's process. To the system, the app and the SDK are one app with shared registrations and
 /// sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario

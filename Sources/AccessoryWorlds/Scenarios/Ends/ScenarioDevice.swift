@@ -7,8 +7,8 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// Plays the actions in a scenario that affect the device and the app, and compares the app's events with the expected
-/// events. The accessories are in another process (``ScenarioAccessories``).
+/// Performs the actions in a scenario that affect the device and the app, and compares the app's events with the
+/// expected events. The accessories are in another process (``ScenarioAccessories``).
 ///
 /// At the first plug-in, the scenario's clock pauses until the device has a cable.
 ///
@@ -61,11 +61,11 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether all steps have been played and the wait after the last step is over.
+  /// Whether all steps have been performed and the wait after the last step is over.
   public var isOver: Bool { player.isOver }
   /// Whether the device has ever had a cable. The first cable starts the scenario's clock.
   public private(set) var hasBegun = false
-  /// The reason why there is no cable, if the reason is known.
+  /// Why there is no cable, if the reason is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
   /// The comparison of the app's events with the expected events. The comparison has a tolerance because the two
