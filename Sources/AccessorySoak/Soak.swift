@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// Plays seeded worlds. Each seed produces a random world, which is played in virtual time until it ends. The rules are
+/// Runs seeded worlds. Each seed produces a random world, which runs in virtual time until it ends. The rules are
 /// checked after every step.
 ///
 /// ```swift
@@ -15,8 +15,8 @@ import AccessoryWorlds
 /// print(crew.report.coverage)                          // the corners that these worlds reached
 /// ```
 public enum Soak {
-  /// Plays a plan. `event` is called with each event, and `line` with each line of the transcript. `recorder` records
-  /// every cable at the device's end.
+  /// Runs a plan's world. `event` is called with each event, and `line` with each line of the transcript. `recorder`
+  /// records every cable at the device's end.
   public static func run(
     _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil,
     recorder: CaptureRecorder? = nil
@@ -35,17 +35,17 @@ public enum Soak {
   }
 }
 
-/// The result of playing one seed's world.
+/// The result of running one seed's world.
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The broken rules, with the times at which they were broken, or an empty list if no rule was broken.
+  /// The rules that were broken, and when; empty if none was broken.
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time. A given seed always produces the same hash.
+  /// A hash of every byte and event, including its time. The same seed always produces the same hash.
   public let hash: UInt64
-  /// How many loop steps the world took, a measure of its cost that does not depend on the machine.
+  /// How many loop steps the world took, which measures its cost independently of the machine.
   public let steps: Int
 
   /// A line for each broken rule, followed by the command that reproduces the world.
@@ -65,12 +65,12 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The accessories' profile, with the name or path that the user specified, or nil for random accessories.
+  /// The accessories' profile and the name or path that the user gave for it, or nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corner cases that must not be reached. Reaching a forbidden corner case is treated as a broken rule.
+  /// Corner cases that count as a broken rule if they are reached.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Creates a recipe for random accessories, with no forbidden corner cases.
+  /// Creates a recipe for random accessories that allows every corner case.
   public init() {}
 
   /// Returns the plan for a seed.

@@ -1,21 +1,20 @@
 import AccessoryCore
 
-/// Plays the worlds for many seeds in parallel. Each world runs on its own loop.
+/// Runs the worlds of many seeds in parallel. Each world runs on its own loop.
 ///
-/// Seeds are assigned in order, a few at a time. As a result, a crew that is stopped early has played a continuous
-/// range of seeds.
+/// Jobs take seeds in order, a few at a time, so a crew that is stopped early has covered a continuous range of seeds.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
   private let seeds: WorkQueue
   private let results: Locked<SoakReport>
 
-  /// Creates a crew but does not start it. If `count` is nil, the crew plays until it is stopped.
+  /// Creates a crew but does not start it. If `count` is nil, the crew keeps running worlds until it is stopped.
   public init(_ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int) {
     self.recipe = recipe
     self.jobs = jobs
     let end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    // A batch is small enough that the crew stops quickly, and large enough that jobs rarely compete for the queue.
+    // Batches are small enough for the crew to stop quickly, and large enough that jobs rarely compete for the queue.
     seeds = WorkQueue(first..<end, batch: 8)
     results = Locked(SoakReport(recipe))
   }
@@ -24,16 +23,16 @@ public final class SoakCrew: Sendable {
   /// ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)``.
   public var report: SoakReport { results.withLock { $0 } }
 
-  /// How many worlds have been played, and how many of those failed.
+  /// How many worlds have been run, and how many of them failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
   /// Whether all jobs have ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Stops the crew once it has finished its current batches.
+  /// Stops the crew as soon as the current batches are finished.
   public func stop() { seeds.stop() }
 
-  /// Plays worlds until all seeds have been used or the crew is stopped.
+  /// Runs worlds until all seeds have been used or the crew is stopped.
   public func play() async {
     await seeds.work(jobs: jobs) { [recipe, results] seeds in
       var report = SoakReport(recipe)
@@ -45,7 +44,7 @@ public final class SoakCrew: Sendable {
 
 /// Shrinks failing worlds in parallel. The lowest seeds are shrunk first, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds to shrink, because further worlds would not help to explain a failure.
+  /// The maximum number of worlds to shrink. Shrinking more would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -56,7 +55,7 @@ public final class SoakShrinking: Sendable {
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
   private let tries = Locked(0)
 
-  /// Prepares to shrink the worlds in `failures`, which must be in the order of their seeds.
+  /// Prepares to shrink the worlds in `failures`, which must be sorted by seed.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -122,7 +121,7 @@ private final class WorkQueue: Sendable {
         group.addTask {
           while let numbers = self.take() {
             body(numbers)
-            // Without this yield, other tasks on these threads would have to wait while thousands of worlds are played.
+            // Without this yield, other tasks on these threads would have to wait while thousands of worlds run.
             await Task.yield()
           }
         }
@@ -134,7 +133,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // `prefix` would fail here, because more numbers are left than an Int can represent if a soak has no seed count.
+      // `prefix` would trap here: if a soak has no seed count, more numbers remain than an Int can represent.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

@@ -127,7 +127,7 @@ enum SoakFaults {
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
         // This fault is meant to produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence
-        // number, so this fault affects more packets than other faults do.
+        // number, so this fault is applied to more packets than other faults are.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)

@@ -37,8 +37,8 @@ extension ScenarioLibrary {
 }
 
 /// A scenario with several apps. Each app opens sessions and sends bytes. The soak's rules, rather than expectations,
-/// decide whether the scenario passes. Reading the file of a plan restores the plan, which reproduces the same world
-/// byte for byte.
+/// decide whether the scenario passes. Reading a plan's file restores the plan, which reproduces the same world byte
+/// for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -64,7 +64,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// Returns the format of plan files. The files may refer to the given names.
+  /// Returns the format of plan files in which the given names can be used.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak (docs/scale.md)", Self()
@@ -250,8 +250,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // Together, the following keys set ``reading``, in the order of the fields. Combinations for which this order does
-  // not work are rejected.
+  // The following keys together set ``reading``, in the order listed. Combinations that would need a different order
+  // are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

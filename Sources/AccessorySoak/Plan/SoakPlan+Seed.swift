@@ -10,7 +10,7 @@ extension SoakPlan {
   /// and quirks. The template's behavior is used only if it is an echo. With any other behavior, sessions carry the
   /// plan's bytes in both directions, because only known bytes can be verified.
   ///
-  /// Worlds are small, so a test can play thousands of them. Most worlds have one accessory and a few sessions with a
+  /// Worlds are small, so a test can run thousands of them. Most worlds have one accessory and a few sessions with a
   /// few packets each. Conditions that are rare on a real wire are common here, such as windows of one packet, sequence
   /// numbers that are about to wrap around, and packets that have hardly any room for payload.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
@@ -109,8 +109,8 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// Creates an accessory that has a profile. Worlds have no native channels, so protocols that use native transport
-  /// are sent over the link.
+  /// Creates an accessory from a profile. Worlds have no native channels, so protocols that use native transport are
+  /// sent over the link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -139,7 +139,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // An accessory with packets this short never becomes ready, because authentication messages do not fit into them.
+    // An accessory whose packets are this short never becomes ready, because authentication messages do not fit.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -176,8 +176,8 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// Creates a plan for packets that hold `payload` bytes. How long a world takes depends on the number of its packets
-  /// and not on the number of its bytes.
+  /// Creates a plan for packets that hold `payload` bytes. How long a world takes depends on how many packets it sends,
+  /// not on how many bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))

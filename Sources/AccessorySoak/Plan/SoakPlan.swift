@@ -62,9 +62,9 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over, after which the world only completes unfinished work.
+  /// When the steps end. After the last step, the world only completes unfinished work.
   public var length: Duration
-  /// Corner cases that must not be reached. Reaching a forbidden corner case is treated as a broken rule.
+  /// Corner cases that count as a broken rule if they are reached.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Whether the link may deliver wrong bytes without either end noticing, in which case the rules about bytes do not
@@ -87,14 +87,14 @@ public struct SoakPlan: Equatable, Sendable {
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
-  /// The form of extended acknowledgement that this end sends.
+  /// Which form of extended acknowledgement this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, the number must be
-  /// less than the window, but real accessories may break this rule.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
+  /// be less than the window, but some real accessories break this rule.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether a timeout causes only the oldest packet to be retransmitted.
   public var repeatsOldestOnly = false
-  /// Whether each received packet restarts the acknowledgement timer.
+  /// Whether receiving a packet restarts the acknowledgement timer.
   public var timesFromEach = false
   /// Whether this end keeps packets that arrive after a missing packet.
   public var keepsAhead = true
@@ -104,13 +104,13 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var answersOwnRecovery = false
   /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024
-  /// The maximum number of bytes that may be waiting to be sent in a session.
+  /// The maximum number of unsent bytes in a session.
   public var sendBound = 256 * 1024
 }
 
 /// The plan for one end of a session.
 public struct SoakStreamPlan: Equatable, Sendable {
-  /// How this end of the session reads.
+  /// How this end of the session reads incoming data.
   public enum Reading: Equatable, Sendable {
     case eager
     /// This end reads a number of bytes at a time and pauses between reads.
@@ -126,15 +126,15 @@ public struct SoakStreamPlan: Equatable, Sendable {
     case after(Duration)
   }
 
-  /// The index of the protocol among the accessory's protocols, modulo the number of protocols.
+  /// The index of the session's protocol in the accessory's list, modulo the length of that list.
   public var protocolNumber = 0
   /// How many bytes this end writes in total.
   public var bytes = 0
   /// The maximum number of bytes per write.
   public var chunk = 1
-  /// How long this end pauses between two writes.
+  /// How long this end waits after each write.
   public var think = Duration.zero
-  /// How this end reads.
+  /// How this end reads incoming data.
   public var reading = Reading.eager
   /// When this end closes the session.
   public var closing = Closing.never

@@ -18,8 +18,8 @@ final class SoakAccount {
     /// opened at the accessory's end.
     var isOpen = false
 
-    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. An end in this
-    /// state cannot find out that its peer is gone.
+    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. In this state,
+    /// an end cannot detect that its peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -36,9 +36,9 @@ final class SoakAccount {
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered or handles the session without this record.
   let isIgnored: Bool
-  /// Whether packets may be corrupted without either end noticing, in which case wrong bytes do not break a rule.
+  /// Whether packets may be corrupted without either end noticing. If so, wrong bytes do not break a rule.
   let isHostile: Bool
-  /// How many times the link had gone down before this session was opened.
+  /// How many times the link had already gone down when this session was opened.
   let linkDownsBefore: Int
 
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {

@@ -11,7 +11,7 @@ final class SoakApp: AppHandler {
   private var next = 0
   private var timers: [LoopTimer] = []
 
-  /// `opened` is called with each new session before the session has any events.
+  /// `opened` is called with each new session before the session receives any events.
   init(
     _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
     opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. The app tries again the next time an accessory connects.
+      // The accessory has since disconnected. The app tries again when an accessory next connects.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -10,7 +10,7 @@ struct SoakBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with counters added. The bytes are checked at the device's end.
+/// The built-in echo, with counters. The device's end checks the bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount
@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak, which writes, reads and closes as planned and checks every byte that it reads.
+/// One end of a soak session, which writes, reads and closes as planned and checks every byte that it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakAccount
@@ -90,8 +90,7 @@ final class SoakStream: SessionHandler {
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// Stops writing and no longer closes the session, but reads everything that arrives, because the world is about to
-  /// end.
+  /// Stops writing, cancels any planned close, and reads everything that arrives, because the world is about to end.
   func settle() {
     isSettling = true
     left = 0

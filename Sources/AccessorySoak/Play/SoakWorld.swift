@@ -8,14 +8,14 @@ import AccessoryWorlds
 import IAP2
 import LinuxIO
 
-/// Plays one plan in virtual time until the world ends. Checks the rules after every step.
+/// Runs one plan's world in virtual time until it ends, and checks the rules after every step.
 ///
 /// ```
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// The purpose of settling is to prove that every byte arrives. Nothing more is written or closed. Each open session
-/// must deliver all accepted bytes before its link would give up.
+/// The purpose of settling is to prove that every byte arrives. While the world settles, no more bytes are written and
+/// no session is closed. Each open session must deliver all accepted bytes before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -26,7 +26,7 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken, a measure of its cost that does not depend on the machine.
+  /// How many loop steps the world has taken, which measures its cost independently of the machine.
   private(set) var stepCount = 0
 
   /// The maximum number of steps. A world that needs more is considered stuck.
@@ -93,7 +93,7 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Plays the world to its end. Call this method only once.
+  /// Runs the world to its end. Call this method only once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {
@@ -109,7 +109,7 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before a cable closes, it delivers the bytes that it still holds, which takes a long time with some faults.
+    // Before a cable closes, it delivers the bytes that it still holds. Some faults slow down this delivery.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "work is still pending an hour after everything was unplugged", at: loop.now)
     }
@@ -140,7 +140,7 @@ final class SoakWorld {
     return true
   }
 
-  /// Checks the rules that must be satisfied after every step, except for those that the watches check.
+  /// Checks the rules that must hold after every step and that no watch checks.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -230,8 +230,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes have been delivered or the link gives up. Every packet may need the
-  /// maximum number of retransmissions.
+  /// The maximum time until written bytes are delivered or the link gives up. Every packet may need the maximum number
+  /// of retransmissions.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The results of `easim scenario run --all`, either of the whole run or of some of its shards.
+/// The results of `easim scenario run --all`, for the whole run or for some of its shards.
 ///
 /// Scenarios run in virtual time, so the report does not depend on the machine or the clock. The merged report of all
 /// shards is identical, byte for byte, to the report of a single run.
@@ -16,7 +16,7 @@ public struct ScenarioReport: Equatable, Sendable {
     public var client = ""
     /// Whether all expectations were met.
     public var passed = false
-    /// What the app saw, and how it differs from the expectations, if it does.
+    /// What the app observed, including any difference from what was expected.
     public var text = ""
     /// How long the scenario took, in virtual time.
     public var length = Duration.zero
@@ -47,9 +47,9 @@ public struct ScenarioReport: Equatable, Sendable {
   public var planned: [String] = []
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its scenarios, or nil if nothing did.
+  /// What stopped the run before all its scenarios had been played, or nil if nothing did.
   public var stoppedBy: String?
-  /// Whether the run passes even if it played no scenarios.
+  /// Whether the report passes even if it contains no scenarios.
   public var allowsEmpty = false
   /// The scenarios that were played, in the planned order.
   public private(set) var runs: [Run] = []
@@ -62,7 +62,7 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// The verdict. The run passes if every scenario was played and passed.
+  /// The verdict, which is a pass if every scenario was played and passed.
   public var verdict: Verdict {
     Verdict(
       wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
@@ -108,7 +108,7 @@ public struct ScenarioReport: Equatable, Sendable {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
-  /// The report as text, which consists of a line for each scenario and then ``sentence``.
+  /// The report as text: a line for each scenario, followed by ``sentence``.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
   /// One test case for each scenario, and one for all scenarios that were not played.
@@ -134,7 +134,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// The outcome of the run, as a sentence.
   public var headline: String { sentence }
 
-  /// The number of scenarios that were played, how many passed and failed, and how long they took in virtual time.
+  /// How many scenarios were played, how many passed and failed, and how long they took in virtual time.
   public var figures: [ReportFigure] {
     [
       ReportFigure("played", runs.count), ReportFigure("passed", runs.count - failed.count, moreIsBetter: true),

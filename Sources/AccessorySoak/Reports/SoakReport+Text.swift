@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension SoakReport {
-  /// A line with the number of worlds, the seeds and the results.
+  /// One line with the number of worlds, the seeds and the results.
   public var headline: String {
     var text = "no world was completed: "
     if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
@@ -52,8 +52,8 @@ extension SoakReport {
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// The report for CI servers. There is a test case for each rule, which lists the seeds that broke the rule, and a
-  /// test case for the corner cases that should have been reached.
+  /// The report for CI servers. There is one test case for each rule, listing the seeds that broke it, and one for the
+  /// corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
     // A report written by a later version may contain unknown rules.
@@ -82,7 +82,7 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played, how many failed, how many corner cases were reached, and how many times faults took
+  /// How many worlds were run, how many failed, how many corner cases were reached, and how many times faults took
   /// effect.
   public var figures: [ReportFigure] {
     [

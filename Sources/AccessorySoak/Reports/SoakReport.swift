@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of playing the worlds of many seeds, either in a whole run of `easim soak` or in some of its shards.
+/// The results for the worlds of many seeds, from a whole run of `easim soak` or from some of its shards.
 ///
 /// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The merged report of all
 /// shards is identical, byte for byte, to the report of a single run. The speed of the run is printed but not stored.
@@ -12,17 +12,17 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The rules that the world broke.
     public var violations: [SoakViolation] = []
-    /// The shrunk world, which only the first few failures have.
+    /// The world after shrinking, which is done only for the first few failures.
     public var shrunk: Shrunk?
   }
 
-  /// A failing world that was shrunk.
+  /// A failing world after shrinking.
   public struct Shrunk: Equatable, Sendable {
-    /// A description of the size of the original world.
+    /// The original world's size, as text.
     public var before = ""
-    /// A description of the size of the shrunk world.
+    /// The shrunk world's size, as text.
     public var after = ""
-    /// How many worlds were played to find the shrunk world.
+    /// How many worlds were run while shrinking the failing world.
     public var worlds = 0
     /// The shrunk world, in the form of a scenario file.
     public var scenario = ""
@@ -45,11 +45,11 @@ public struct SoakReport: Equatable, Sendable {
   public var seeds = 0
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its worlds, for example "Ctrl-C", or nil if nothing did.
+  /// What stopped the run before all its worlds had run, for example "Ctrl-C", or nil if nothing did.
   public var stoppedBy: String?
-  /// Whether the run passes even if it played no worlds.
+  /// Whether the report passes even if it contains no worlds.
   public var allowsEmpty = false
-  /// The number of worlds that were played.
+  /// The number of worlds that were run.
   public var worlds = 0
   /// The number of worlds that failed.
   public var failureCount = 0
@@ -90,13 +90,13 @@ public struct SoakReport: Equatable, Sendable {
     failures = Array((failures + more).sorted { $0.seed < $1.seed }.prefix(Self.mostFailures))
   }
 
-  /// Adds the description of the run, once the run is over.
+  /// Adds the description of the run after it has ended.
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
   ///   - seeds: the number of seeds in the whole run. For a run with a time limit, pass nil to use the number of seeds
-  ///     played.
-  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after playing its last seed is complete.
+  ///     that were run.
+  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after its last seed is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {
@@ -104,7 +104,7 @@ public struct SoakReport: Equatable, Sendable {
     if seeds == nil || worlds < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
   }
 
-  /// Adds the shrunk worlds, given by seed.
+  /// Adds the shrunk worlds to the failures with these seeds.
   public mutating func add(_ shrunk: [UInt64: Shrunk]) {
     for index in failures.indices { failures[index].shrunk = shrunk[failures[index].seed] }
   }
@@ -117,7 +117,7 @@ public struct SoakReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict. The run passes if every world was played, no rule was broken, and no corner case was missed.
+  /// The verdict, which is a pass if every world was run, no rule was broken, and no corner case was missed.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }
@@ -137,7 +137,7 @@ public struct SoakReport: Equatable, Sendable {
 
   // MARK: Sums
 
-  /// Merges the report of other shards of the same run into this one.
+  /// Merges a report on other shards of the same run into this report.
   public mutating func add(_ other: SoakReport) throws(ReportSumError) {
     let differences = [
       ("program", program, other.program), ("profile", profile ?? "none", other.profile ?? "none"),

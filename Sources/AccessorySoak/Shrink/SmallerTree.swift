@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The JSON tree of a scenario file, with one change that makes it smaller.
+/// The JSON tree of a scenario file after one change that makes the file smaller.
 struct SmallerTree {
   var tree: JSON5Value
   /// Whether the change removed a part of the world, such as a step or an app, rather than a setting.
@@ -51,7 +51,7 @@ extension JSON5Value {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // These changes move a step to the time of the previous step.
+      // Each of these changes moves a step to the time of the step before it.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
@@ -85,7 +85,7 @@ extension JSON5Value {
     }
   }
 
-  /// Returns variants of this tree that have one inner value changed.
+  /// Returns copies of this tree in which one inner value differs.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):
@@ -112,7 +112,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Shorter durations to try: half of this one, and this one rounded down to one digit or to milliseconds.
+  /// Shorter durations to try: half of this duration, and this duration rounded down to one digit or to milliseconds.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

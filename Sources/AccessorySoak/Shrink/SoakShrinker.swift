@@ -1,14 +1,14 @@
 import AccessoryFormats
 import AccessoryWorlds
 
-/// Shrinks a failing world for as long as it still breaks the same rule.
+/// Makes a failing world as small as possible, provided that it still breaks the same rule.
 ///
 /// The shrinker edits the plan's scenario file by removing parts and keys and by reducing times and sizes. A change is
-/// kept if the rule is still broken afterwards, and shrinking ends when no change helps. Every candidate is read in the
-/// same way as any other file, so the result is always a valid scenario. Shrinking the same plan always gives the same
-/// result.
+/// kept if the world still breaks the rule, and shrinking ends when no further change can be kept. Every candidate is
+/// read in the same way as any other file, so the result is always a valid scenario. Shrinking the same plan always
+/// gives the same result.
 ///
-/// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing the plan.
+/// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of running it.
 ///
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
@@ -18,25 +18,26 @@ import AccessoryWorlds
 public struct SoakShrinker {
   /// Limits on how much work shrinking may do.
   public struct Effort: Sendable {
-    /// The maximum number of worlds to play.
+    /// The maximum number of worlds to run.
     public var worlds = 2_000
     /// The maximum number of loop steps in all worlds combined.
     public var steps = 10_000_000
 
-    /// Creates the default limits, with which shrinking takes a few seconds.
+    /// Creates the default limits, which allow a few seconds of shrinking.
     public init() {}
   }
 
-  /// How many other seeds to try after a part has been removed. Removing a part changes all later random choices.
+  /// How many other seeds to try after a part has been removed. Removing a part changes every random choice made
+  /// afterwards.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world found so far.
   public private(set) var plan: SoakPlan
-  /// The result of playing the smallest world.
+  /// The outcome of the smallest world.
   public private(set) var outcome: SoakOutcome
   /// The rule that the world breaks.
   public let rule: SoakRule
-  /// How many worlds have been played so far.
+  /// How many worlds have been run so far.
   public private(set) var worldsPlayed = 1
 
   private let original: SoakPlan
@@ -91,7 +92,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same, because it now refers to the next change or to the same change in the smaller plan.
+        // The index stays the same because it now refers to the next change, or to the same change in the smaller plan.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

@@ -58,7 +58,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   private var counts = [Int](repeating: 0, count: Corner.allCases.count)
   private var faults = [Int](repeating: 0, count: Fault.format.names.count)
 
-  /// Creates a coverage in which all counts are zero.
+  /// Creates coverage with all counts set to zero.
   public init() {}
 
   /// Returns or sets how many times a corner case was reached.
@@ -67,7 +67,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// Returns or sets how many times faults of one kind took effect. `fault` is the name of the kind.
+  /// Returns or sets how many times faults of the kind named `fault` took effect.
   public subscript(fault fault: String) -> Int {
     get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }

@@ -4,7 +4,7 @@ import AccessorySimulator
 
 /// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// The maximum number of violations to record, because further violations would not help to explain a failure.
+  /// The maximum number of violations to record. Recording more would not help to explain a failure.
   private static let most = 20
   /// The maximum length of a violation's text, which keeps reports small.
   private static let longest = 1_000
@@ -16,10 +16,10 @@ final class SoakRecord {
   @exclusivity(unchecked) var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo, which tests replace with faulty behaviors.
+  /// The behavior of echo accessories. Tests replace it with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
   @exclusivity(unchecked) private(set) var publications = PublicationWatch()
-  /// How many times the link went down at either end of a cable, including resets by the device.
+  /// How many times the link at either end of a cable went down, including when the device reset it.
   @exclusivity(unchecked) private(set) var linkDowns = 0
 
   /// Whether an event has been recorded since this flag was last reset.
@@ -86,7 +86,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds weak references to objects, in order to report which of them are still in memory after the world has ended.
+/// Holds weak references to objects and reports which objects are still in memory after the world has ended.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString

@@ -27,28 +27,28 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let acknowledgement = SoakRule("acknowledgement")
   /// No packet is sent with a wrong checksum.
   public static let packets = SoakRule("packets")
-  /// An unplugged accessory can always be plugged in.
+  /// An accessory that is not plugged in can always be plugged in.
   public static let plugging = SoakRule("plugging")
   /// Every world finishes its work within a limited time.
   public static let end = SoakRule("end")
-  /// No object stays in memory when it is no longer needed.
+  /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")
 
   /// The world does not reach any corner case that its plan forbids.
   public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
 
-  /// The rules that apply to every world, whatever its plan.
+  /// The rules that apply to every world, regardless of its plan.
   public static let everywhere: [SoakRule] = [
     .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
     .plugging, .end, .leak,
   ]
 }
 
-/// A case in which a rule was broken.
+/// One occasion on which a rule was broken.
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world, which is set by the ``SoakRecord``.
+  /// The virtual time, which the ``SoakRecord`` sets.
   public var time: Instant
   /// What was observed.
   public var text: String

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Observes the packets at one end of a cable and reports the link rules that this end breaks.
+/// Observes the packets at one end of a cable and reports any link rules that the end breaks.
 ///
 /// The watch uses only the packets that this end sends and receives. The watch does not use the link's state, so it
 /// cannot share the link's bugs. The rules apply to what this end *sends*:
@@ -34,7 +34,7 @@ struct WindowWatch {
   private var lastInOrder: UInt8 = 0
   /// The sequence numbers of packets that arrived after a missing packet.
   private var ahead: [UInt8] = []
-  /// Received SYNs that this end may still answer, with the newest at the end.
+  /// Received SYNs that this end can still answer, newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {
@@ -70,7 +70,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // A SYN is considered only if it answers a pending SYN from this end.
+      // The peer's SYN counts only if it answers a pending SYN from this end.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -87,7 +87,7 @@ struct WindowWatch {
   /// Returns the rule that a packet from this end breaks, or nil if it breaks none.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // Reset and sleep packets end a link, so their sequence numbers do not matter.
+    // Reset and sleep packets end the link, so their sequence numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronized")

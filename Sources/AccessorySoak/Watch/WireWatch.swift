@@ -3,22 +3,22 @@ import AccessorySessions
 import AccessoryWorlds
 import IAP2
 
-/// Observes one end of a cable in a world and passes its packets to all watches.
+/// Observes one end of a cable and passes its packets to all watches.
 final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
   private let record: SoakRecord
   private weak var owner: (any ChannelHandler)?
 
-  // Exclusivity checking is off because this code runs for every packet. A scanner calls back only `sent` and
-  // `received`, and these do not use the property that holds the scanner.
+  // Exclusivity checking is off because this code runs for every packet. A scanner calls only `sent` and `received`,
+  // which do not use the property that holds the scanner.
   @exclusivity(unchecked) private var window: WindowWatch
   @exclusivity(unchecked) private var progress = LinkProgress()
   @exclusivity(unchecked) private var sending = PacketScanner()
   @exclusivity(unchecked) private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // The limit is the same as in the peer, so the watch and the peer find the same packets.
+    // The peer uses the same limit, so the watch and the peer recognize the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
@@ -93,7 +93,7 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// How far the setup between the two ends of a cable has progressed, as observed on the wire.
+/// How far the setup between the ends of a cable has progressed, according to the packets on the wire.
 private struct LinkProgress {
   /// The corner case that is reached if the cable is cut at this moment.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
