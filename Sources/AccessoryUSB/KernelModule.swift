@@ -5,7 +5,7 @@ import Glibc
 package struct KernelModule: Sendable {
   /// The name of the module, as modprobe expects it.
   package let name: String
-  /// The kernel config option that enables the module, such as "CONFIGFS_FS".
+  /// The kernel configuration option that enables the module, such as "CONFIGFS_FS".
   package let setting: String
 
   /// The module that provides the file system in which gadgets are created.

@@ -1,4 +1,4 @@
-/// A device's descriptors as sysfs presents them: the device descriptor, then each complete configuration.
+/// A device's descriptors in the order that sysfs uses: the device descriptor, then each complete configuration.
 struct USBDescriptors: Equatable {
   var vendor: UInt16
   var product: UInt16
@@ -96,7 +96,7 @@ extension USBDescriptors.Configuration {
       guard !interfaces.isEmpty else {
         throw DescriptorError(at, "an endpoint descriptor comes before any interface descriptor")
       }
-      // Bits 11 and above hold the number of transactions per microframe, which bulk endpoints do not use.
+      // The bits from 11 upward hold the number of transactions per microframe, which does not apply to bulk endpoints.
       let size = part.littleEndian16(at: at + 4) & 0x7FF
       interfaces[interfaces.endIndex - 1].endpoints.append(
         USBEndpoint(address: part[at + 2], attributes: part[at + 3], packetSize: size))

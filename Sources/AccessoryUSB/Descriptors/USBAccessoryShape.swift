@@ -43,8 +43,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     self.serial = serial
   }
 
-  /// Returns every alternate setting of every interface at the given speed: iAP2 first, then each native transport. A
-  /// native transport has no endpoints in alternate setting 0 and a pair of bulk endpoints in setting 1.
+  /// Returns every alternate setting of every interface at the given speed, first for iAP2 and then for each native
+  /// transport. A native transport has no endpoints in alternate setting 0 and a pair of bulk endpoints in setting 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -84,8 +84,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// The device qualifier, which describes the device at the other speed it supports. A full-speed device has no device
-  /// qualifier.
+  /// The device qualifier, which describes the device at its other speed. A full-speed device has none.
   var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
@@ -134,7 +133,7 @@ extension USBInterface {
   }
 }
 
-// USB uses little-endian numbers, whereas USB/IP uses big-endian numbers.
+// Numbers are little-endian in USB and big-endian in USB/IP.
 
 extension FixedWidthInteger {
   var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }

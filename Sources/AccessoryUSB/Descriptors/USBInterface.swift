@@ -55,8 +55,8 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, with the settings needed to use the pair. On a native transport, selecting
-/// the pair's alternate setting begins a session, and selecting setting 0 ends it.
+/// An interface's pair of bulk endpoints and the settings needed to use it. On a native transport, selecting the pair's
+/// alternate setting begins a session, and selecting setting 0 ends it.
 struct BulkPair: Equatable {
   var number: UInt8
   /// The alternate setting in which the endpoints exist.
@@ -102,8 +102,8 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// The usable native transports. For each interface, the list contains the first alternate setting that has a pair of
-  /// bulk endpoints.
+  /// The usable native transports. Each interface is listed with its first alternate setting that has a pair of bulk
+  /// endpoints.
   var natives: [BulkPair] = []
 }
 

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
-  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were sent. The
-  /// pipe keeps the remaining bytes.
+  /// Sends the accessory's bytes immediately if no earlier bytes are waiting, and returns how many bytes were sent. The
+  /// pipe keeps the rest.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   func pipeHasBytes(_ pipe: BulkPipe)
   func pipeTakesBytes(_ pipe: BulkPipe)
@@ -28,8 +28,8 @@ final class BulkPipe: Channel {
   let keepsTransfersApart = true
   private let loop: any EventLoop
   // Exclusivity checking is off because a pipe belongs to one loop and calls no other code while its state changes. The
-  // carrier is retained until the channel ends. A weak reference would slow down every retain and release of the
-  // carrier.
+  // carrier is retained until the channel ends. A weak reference would make every retain and release of the carrier
+  // slower.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
@@ -105,17 +105,17 @@ final class BulkPipe: Channel {
 
   var hasBytes: Bool { waitingCount > 0 }
 
-  /// Whether the most recent call of ``take(_:)`` returned only part of a transfer.
+  /// Whether the most recent call to ``take(_:)`` returned only part of a transfer.
   var isInsideTransfer: Bool { gone > 0 }
 
-  /// Delivers bytes from the host. Call this only while ``takesBytes`` is true.
+  /// Delivers bytes from the host. Call this method only while ``takesBytes`` is true.
   func deliver(_ bytes: RawSpan) {
     guard case .started(let handler) = state, !bytes.isEmpty else { return }
     handler.channel(self, received: bytes)
   }
 
-  /// Returns the next transfer for the host, up to `limit` bytes, or nil if there is none. A transfer longer than
-  /// `limit` is returned in pieces.
+  /// Returns the next transfer for the host, up to `limit` bytes, or nil if there is none. If a transfer is longer than
+  /// `limit`, several calls return it in pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
     let transfer = waiting[0]
@@ -131,8 +131,8 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies an accessory that is waiting for space to send. Do not call this method from within the accessory's
-  /// `send`.
+  /// If the accessory is waiting for space in the queue, notifies it that there is space. Do not call this method from
+  /// within the accessory's `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false

@@ -1,9 +1,9 @@
-/// Endpoint 0 of a simulated accessory, which answers the standard requests with which a kernel enumerates devices.
+/// Endpoint 0 of a simulated accessory, which answers the standard requests that a kernel sends to enumerate a device.
 ///
 /// The device is either addressed (configuration 0) or configured (configuration 1). Once the device is configured,
 /// each interface is in alternate setting 0 until the host selects another setting. As chapter 9 of the USB
 /// specification requires, the endpoint stalls a request that is not allowed in the current state. Each answer is
-/// returned together with the request's effect on the accessory.
+/// returned with the effect that the request has on the accessory.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -13,13 +13,13 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// Reads a setup packet from its eight bytes, given in the order in which they appear on the bus.
+    /// Reads a setup packet from its eight bytes, in bus order.
     init(_ bytes: ArraySlice<UInt8>) {
       precondition(bytes.count == 8, "a setup packet has eight bytes")
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// Reads a setup packet from an integer whose lowest byte is the first one on the bus.
+    /// Reads a setup packet from an integer whose low-order byte comes first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -31,7 +31,7 @@ struct ControlEndpoint {
   enum Answer: Equatable {
     /// The requested data, possibly truncated, or no bytes if the request has no data stage.
     case data([UInt8])
-    /// A stall, because the request is not supported.
+    /// A stall, which means that the request is not supported.
     case stall
   }
 
@@ -83,7 +83,7 @@ struct ControlEndpoint {
       return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up requests have no effect, nor do halts that the host sets.
+    // Remote wake-up requests and halts set by the host have no effect.
     case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
     default: return (.stall, .nothing)
     }

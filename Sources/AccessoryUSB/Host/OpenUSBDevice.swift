@@ -4,9 +4,9 @@ import Glibc
 
 /// An open device with a claimed iAP2 interface and its own libusb context.
 ///
-/// The device is opened and released on the thread of its ``BlockingUSBCalls``, and used on a loop in the meantime. The
-/// thread and the loop use the device at the same time only while halts are being cleared or native transports are
-/// being claimed.
+/// The device is opened and released on the thread of its ``BlockingUSBCalls``; in between, it is used on an event
+/// loop. The thread and the loop use the device at the same time only while halts are being cleared or native
+/// transports are being claimed.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -15,14 +15,15 @@ final class OpenUSBDevice: @unchecked Sendable {
   private(set) var staleCount = 0
   /// Bytes of the new session that have already been read.
   private(set) var early: [UInt8] = []
-  /// The protocol names that could be read for native transports, by interface.
+  /// The native transports' protocol names that could be read, by interface.
   private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
   private let node: String
 
-  /// Bytes that arrive after a silence of this many milliseconds belong to the new session; earlier bytes are stale.
+  /// Bytes that arrive after a pause of this many milliseconds belong to the new session. Earlier bytes are stale.
   private static let silence: UInt32 = 10
-  /// The maximum number of reads of stale bytes. The limit keeps an accessory usable even if it never stops sending.
+  /// The maximum number of reads of stale bytes. With this limit, even an accessory that never stops sending can be
+  /// used.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. This call blocks.
@@ -94,8 +95,8 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases the transport. This call blocks. Errors are ignored because a
-  /// session has already ended if its device is gone.
+  /// Ends a session on a native transport, and releases the transport. This call blocks. Errors are ignored: if the
+  /// device is gone, the session has already ended.
   func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
@@ -111,7 +112,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
     // Even if there is only one alternate setting, selecting it tells the device that a new program has started, and
-    // resets the endpoints. A device with a single setting may reject the request, which is harmless.
+    // resets the endpoints. A device with a single setting might reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -123,8 +124,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// The detection sequence, which an accessory sends once a second until it receives an answer.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads and drops the bytes that an earlier session left in the accessory's endpoint, until no more arrive. A
-  /// detection sequence at the end is kept because the accessory sent it when the device was opened.
+  /// Reads and drops the bytes that an earlier session left in the accessory's endpoint, until no more arrive. If these
+  /// bytes end with a detection sequence, it is kept, because the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -141,14 +142,15 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or has failed, the next call on it reports the problem.
+      // If the device is gone or has failed, the next call that uses it reports the problem.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
   /// Releases the device. This call blocks. The device must not be used afterwards.
   func giveBack() {
-    // Without this call, the device would not learn that this program has ended until another program opened it.
+    // Without this call, the device would not notice that this program has ended until another program opened the
+    // device.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)

@@ -24,7 +24,7 @@ public struct USBAccessory: Equatable, Sendable {
   var interface: Result<IAPInterfaces, USBHostError>
   /// The configuration that was selected when the device was examined.
   public var activeConfiguration: UInt8?
-  /// The reason why the device, although it is an accessory, cannot be used now.
+  /// Why the device, which is an accessory, cannot currently be used.
   package var obstacle: USBHostError?
 
   package var address: Address {
@@ -81,7 +81,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. This call blocks.
+  /// Looks up the device that is now at a path in sysfs, because a monitor's event can be outdated. This call blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -96,7 +96,7 @@ enum USBEnumeration {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
-    // A number in sysfs may have spaces around it and a line break after it.
+    // Numbers in sysfs can have spaces around them and a line break at the end.
     func digits(_ name: String) -> String? { attribute(name).map(OptionText.trimmed) }
     guard
       let path = udev_device_get_syspath(device).map({ String(cString: $0) }),
@@ -133,7 +133,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // If a program has claimed an interface, the kernel gives `usbfs` as the interface's driver.
+    // If a program has claimed an interface, the kernel reports `usbfs` as the interface's driver.
     return driver == "usbfs" ? .claimed : nil
   }
 

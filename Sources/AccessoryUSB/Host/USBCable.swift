@@ -2,10 +2,10 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// An open device that is in use on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's
+/// An open device in use on an event loop. The cable owns the iAP2 channel and the native channels, handles libusb's
 /// events, and releases the device.
 ///
-/// A native channel goes through seven steps, and ``BlockingUSBCalls`` performs the ones that block:
+/// A native channel goes through seven states, and ``BlockingUSBCalls`` makes the calls that block:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -21,9 +21,9 @@ public final class USBCable {
   private var nativeChannels: [UInt8: USBChannel] = [:]
   /// Channels that are waiting for an earlier channel on the same interface to be removed.
   private var waiting: [UInt8: USBChannel] = [:]
-  /// The main channel's transfers that still have to be cancelled.
+  /// The main channel's transfers that have not been cancelled yet.
   private var abandoned: AbandonedTransfers?
-  /// Keeps the cable alive while transfers are in flight, because they hold pointers to its channels.
+  /// Keeps the cable alive while transfers are in flight, because transfers hold pointers to its channels.
   private var keptAlive: USBCable?
 
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
@@ -41,7 +41,7 @@ public final class USBCable {
     keptAlive = self
   }
 
-  /// The number of stale bytes from an earlier session that were dropped.
+  /// How many stale bytes from an earlier session were dropped.
   public var staleCount: Int { device.staleCount }
 
   /// The cable for the session layer. The cable's main channel has not been started.
@@ -87,8 +87,8 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // The native transport is claimed in a later turn, so that the current turn's messages, such as the one that
-    // accepts the accessory, are sent first.
+    // The native transport is claimed in a later turn of the loop, so that the current turn's messages, such as the one
+    // that accepts the accessory, are sent first.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -130,7 +130,7 @@ public final class USBCable {
   }
 }
 
-/// Runs libusb on a loop. Watches the descriptors of one context and handles events when a descriptor is ready.
+/// Runs libusb on an event loop. Watches the descriptors of one context and handles events when a descriptor is ready.
 ///
 /// No thread blocks inside libusb. Descriptors that epoll rejects, such as umockdev's, are polled every millisecond.
 final class USBEventPump: DescriptorHandler {
@@ -140,8 +140,8 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Starts the pump. `handled` is called after each round of events, outside libusb. `hungUp` is called after a round
-  /// in which the device's descriptor hung up.
+  /// Starts the pump. `handled` is called each time libusb has finished handling events. `hungUp` is then called if the
+  /// device's descriptor has hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
   ) throws {

@@ -9,7 +9,7 @@ struct USBDirection {
   }
 
   var inFlight = 0
-  /// The pending recovery, or nil unless this direction has failed and has not recovered yet.
+  /// The pending recovery if this direction has failed and has not recovered yet; nil otherwise.
   var recovery: Recovery?
   var isRecovering = false
   var failures = 0
@@ -18,7 +18,7 @@ struct USBDirection {
 }
 
 extension USBChannel {
-  /// Handles the transfers that have returned. Call this only outside libusb.
+  /// Handles the transfers that have returned. Do not call this method from a libusb callback.
   func judgeReturned() {
     // The arrays are swapped rather than copied so that their memory is reused.
     var back: [USBTransfer] = []
@@ -67,7 +67,7 @@ extension USBChannel {
 
   private func noteOutcome(of transfer: USBTransfer) {
     switch transfer.outcome {
-    // On a healthy channel, every transfer takes this path, so the code avoids key paths, which are slow.
+    // Every transfer on a healthy channel runs this code, so it avoids key paths, which are slow.
     case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
     case .gone: fail(Self.unplugged)
     case .cancelled: break
@@ -92,8 +92,8 @@ extension USBChannel {
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Starts to recover one direction once all its transfers have returned. Sending or receiving resumes once the
-  /// direction has recovered.
+  /// Starts recovery in one direction once all its transfers have returned. Sending or receiving resumes once the
+  /// failure in that direction has been cleared.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

@@ -5,21 +5,21 @@ import CUSB
 /// The host's side of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///
 /// In each direction, several transfers are in flight, so that the bus never has to wait for this program. Transfers
-/// that return while libusb is handling events are queued and handled afterwards, so no handler runs inside libusb.
+/// that return while libusb is handling events are queued and handled afterwards, so that no handler is called from
+/// libusb.
 ///
 /// **Errors.** After an endpoint halts or a transfer fails on the wire, the channel keeps the bytes in order by waiting
 /// until the other transfers in that direction have returned. The channel then clears the halt or repeats the transfer.
 /// After ``mostFailures`` consecutive failures, the channel fails. When the device is unplugged, the channel ends with
 /// ``ChannelEnd/lost(_:)`` after delivering the device's bytes, or immediately if reading is paused. libusb reports the
-/// unplugging through the transfers in flight. If no transfers are in flight, the device's descriptor reports the
-/// unplugging.
+/// unplug through the transfers in flight. If no transfers are in flight, the device's descriptor reports the unplug.
 ///
 /// **Native transport.** A native transport's endpoints exist only once the alternate setting has been selected.
-/// Selecting an alternate setting is a blocking call, so another thread makes it. Bytes that are sent before
-/// ``opened(_:)`` is called are queued. An accessory can end a session only with a halt. If a halt recurs right after
-/// it was cleared, the channel therefore ends in an orderly way.
+/// Selecting an alternate setting blocks, so it is done on another thread. Bytes that are sent before ``opened(_:)`` is
+/// called are queued. An accessory can end a session only with a halt. Therefore, if a halt recurs right after it was
+/// cleared, the channel ends normally.
 ///
-/// **Closing.** The channel spends at most ``closingTime`` sending the bytes it has accepted. Then the ``USBCable``
+/// **Closing.** The channel spends at most ``closingTime`` sending the bytes it has accepted. The ``USBCable`` then
 /// releases the interface.
 final class USBChannel: Channel {
   enum State {
@@ -38,8 +38,8 @@ final class USBChannel: Channel {
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The delay after a failure, which doubles with each further consecutive failure. While a device is being unplugged,
-  /// transfers fail for some milliseconds before the kernel notices.
+  /// The delay after a failure, which is multiplied by the number of consecutive failures. When a device is unplugged,
+  /// transfers fail for a few milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
@@ -68,7 +68,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers that have not been delivered yet, in order.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// Transfers to submit or resubmit as soon as their direction is working.
+  /// Transfers to submit or resubmit once their direction works again.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.

@@ -2,7 +2,7 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// Reports when accessories are plugged into USB and when they are unplugged.
+/// Reports when USB accessories are plugged in and unplugged.
 ///
 /// This type listens to both of libudev's sources: "udev" reports a change after the rules have run, and "kernel" works
 /// even without udevd. Most arrivals are therefore reported twice. The second report is ignored unless something has
@@ -46,8 +46,8 @@ public final class USBDevices: DescriptorHandler {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // The observer starts to listen before it enumerates, so that it does not miss a device. If a device arrives in
-    // between, the device is reported twice and the second report is ignored.
+    // The observer starts to listen before it enumerates devices, so that it does not miss any. A device that arrives
+    // in between is reported twice, and the second report is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -84,7 +84,7 @@ public final class USBDevices: DescriptorHandler {
     return USBEnumeration.scan(udev).sorted { $0.path < $1.path }
   }
 
-  /// Handles events from libudev's monitors. Called by the loop.
+  /// Handles events from libudev's monitors. The loop calls this method.
   public func descriptorReady(_ readiness: Readiness) {
     for (monitor, _) in monitors {
       while let device = udev_monitor_receive_device(monitor) {
@@ -98,9 +98,9 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // The look-up runs on a worker thread because reading sysfs blocks while the kernel configures a device. If the
-    // device does not answer, this takes seconds. Removals pass through the same thread to preserve the order of
-    // events.
+    // The look-up runs on a worker thread because reading sysfs blocks while the kernel configures a device. The
+    // look-up takes seconds if the device does not answer. Removals pass through the same thread to preserve the order
+    // of events.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }

@@ -59,7 +59,7 @@ package enum USBRule {
 }
 
 /// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has a thread, and one more thread
-/// looks up new devices. Therefore, a device or server that does not answer delays nothing else.
+/// looks up new devices. A device or server that does not answer therefore does not delay any others.
 ///
 /// The thread exists only while there is work. Calls run in order, one at a time.
 final class BlockingUSBCalls: @unchecked Sendable {
@@ -109,7 +109,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
   }
 }
 
-/// This process's use of USB as a host.
+/// This process's state as a USB host.
 public enum USBHost {
   /// Whether every opened device has been released and its kernel driver reattached. Before a program exits, it should
   /// run its loops until this value is true.

@@ -19,7 +19,7 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned, or nil once the result is no longer needed.
+  /// Called when the transfer has returned. This closure is nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
   // Exclusivity checking is off because a transfer has one owner and these properties are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
@@ -79,7 +79,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Cancels the transfer. The transfer returns once the host controller has released it.
+  /// Cancels the transfer. The transfer returns when the host controller has released it.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -103,11 +103,11 @@ final class USBTransfer {
   }
 }
 
-/// Transfers that are no longer needed. Some of them may still be in flight.
+/// Transfers that are no longer needed. Some of these transfers may still be in flight.
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes transfers over from a loop. The loop must release its references to the transfers.
+  /// Takes over transfers from a loop, which must release its references to them.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }

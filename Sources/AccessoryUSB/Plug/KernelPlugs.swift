@@ -4,7 +4,7 @@ import AccessoryCore
 /// reappears.
 ///
 /// Requests are sent to the server without blocking, one at a time, and the kernel's table is checked between requests.
-/// A device that the rules refuse is reported once and then ignored until its entry in the server's list changes.
+/// If the rules refuse a device, it is reported once and then ignored until its entry in the server's list changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -16,13 +16,13 @@ package final class KernelPlugs {
     /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// A problem that prevents this device from being plugged in. If `busID` is nil, the problem affects all of the
-    /// server's devices.
+    /// A problem that prevents this device from being plugged in. If `busID` is nil, the problem affects all devices on
+    /// the server.
     case problem(busID: String?, PlugProblem)
   }
 
-  /// The interval at which the kernel's table is checked. The server is queried less often, but also whenever a device
-  /// is missing.
+  /// The interval at which the kernel's table is checked. The server is queried less often, except when a device is
+  /// missing.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
@@ -39,7 +39,7 @@ package final class KernelPlugs {
   private var looks = 0
   private var isAsking = false
 
-  /// The most recent reason why no device could be attached.
+  /// The latest reason why no device could be attached.
   package private(set) var trouble: PlugProblem?
   /// Whether the rules have accepted any device.
   package private(set) var hasAccepted = false

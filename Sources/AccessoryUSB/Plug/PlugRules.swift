@@ -1,4 +1,4 @@
-/// Decides which devices may be attached to this machine's kernel and which servers they may come from.
+/// Decides which devices may be attached to this machine's kernel, and from which servers.
 ///
 /// A device from a USB/IP server can use any kernel driver; for example, a fake keyboard could type commands.
 /// Therefore, only devices from trusted servers are attached and, by default, only accessories.
@@ -23,7 +23,7 @@ package struct PlugRules: Sendable {
     self.judge = judge
   }
 
-  /// Refuses a server that is not trusted. `isFinal` is true if the connection would be handed to the kernel.
+  /// Refuses a server that is not trusted. `isFinal` is true if the connection is about to be handed to the kernel.
   func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
     switch judge(connection) {
     case .trusted: break

@@ -98,7 +98,7 @@ public enum USBIPAnswers {
 
 /// Reads a device's descriptors over the connection that imported it, before that connection is handed to the kernel.
 enum USBIPDescriptors {
-  /// Most devices have one configuration; few have more than two.
+  /// Most devices have one configuration, and few have more than two.
   static let mostConfigurations = 8
   /// The sequence number of the first transfer, which is high enough not to collide with the kernel's numbers, which
   /// start at 1.

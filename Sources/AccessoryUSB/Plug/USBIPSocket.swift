@@ -49,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sets the time limit for calls on a socket. Zero means that there is no limit.
+  /// Sets the time limit for calls on a socket. Zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -72,7 +72,7 @@ package final class USBIPSocket: Sendable {
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // If a time limit expired after this point, the kernel would assume that the device is gone.
+    // If a time limit were still set and expired later, the kernel would assume that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The kernel's virtual host controller (vhci_hcd). Given a connection to a USB/IP server, the controller presents the
-/// remote device as if it were plugged into this machine.
+/// The kernel's virtual host controller (vhci_hcd), which uses a connection to a USB/IP server to present a remote
+/// device as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
   /// The reason why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {

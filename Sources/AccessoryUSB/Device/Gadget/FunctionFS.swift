@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// The files of one FunctionFS instance. Through endpoint 0, a program describes the function and reads the host's
-/// events. Each other endpoint has its own file.
+/// The files of one FunctionFS instance. A program uses endpoint 0 to describe the function and to read the host's
+/// events. Every other endpoint has its own file.
 ///
 /// The file system is not mounted in any directory, so it disappears when its last file is closed. As a result, if this
 /// process is killed, the kernel unbinds the gadget.
 final class FunctionFS {
   /// Endpoint 0, which supports polling.
   let control: Int32
-  /// The other endpoints, which do not support polling, in the order of their descriptors.
+  /// The other endpoints, which do not support polling, in descriptor order.
   let endpoints: [Int32]
   private var isClosed = false
 
@@ -59,7 +59,7 @@ final class FunctionFS {
     return file
   }
 
-  /// Returns the events since the previous call, possibly none. A setup event must be answered before the next call.
+  /// Returns the events since the previous call, if any. A setup event must be answered before the next call.
   ///
   /// - Throws: an error if endpoint 0 will report no more events.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
@@ -95,8 +95,8 @@ final class FunctionFS {
   }
 }
 
-/// The first data that must be written to FunctionFS's endpoint 0: the descriptors for each speed, followed by the
-/// strings. All numbers are little-endian.
+/// What must first be written to FunctionFS's endpoint 0: the descriptors for each speed, followed by the strings. All
+/// numbers are little-endian.
 ///
 /// When a gadget is bound, FunctionFS assigns its own numbers to the interfaces, strings and endpoints. The numbers in
 /// these descriptors only show which interfaces, strings and endpoints belong together. The endpoint files are numbered
@@ -108,13 +108,13 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// This flag makes the kernel forward any device request that it does not answer itself.
+    /// With this flag, the kernel forwards any device request that it does not answer itself.
     static let everyRequest: UInt32 = 64
-    /// This flag makes the kernel forward requests even before the host has selected the configuration.
+    /// With this flag, the kernel forwards requests even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
-  /// The descriptors cover both speeds, because the host's port may support only full speed.
+  /// The descriptors cover both speeds, because the host's port might support only full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
     let speeds = [USBSpeed.full, .high].map { shape.interfaces(at: $0) }
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }

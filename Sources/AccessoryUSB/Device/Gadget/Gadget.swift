@@ -14,11 +14,11 @@ import Glibc
 package final class Gadget {
   package enum News {
     case cable(Cable)
-    /// Another program unbound the gadget from its controller, or the controller disappeared.
+    /// Another program has unbound the gadget from its controller, or the controller has disappeared.
     case lost(String)
   }
 
-  /// How long an accessory stays unplugged after it closes its cable, so that every host has time to notice.
+  /// How long an accessory that closes its cable stays unplugged, so that every host has time to notice.
   private static let absence = Duration.milliseconds(300)
   /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
@@ -195,8 +195,8 @@ package final class Gadget {
   }
 }
 
-/// Handles events from endpoint 0. The loop retains this object rather than the gadget, because the gadget is removed
-/// when its object is released.
+/// Handles events from endpoint 0. The loop retains this object rather than the ``Gadget``, because releasing that
+/// object removes the gadget.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void
 

@@ -1,5 +1,5 @@
-/// An endpoint 0 event in FunctionFS's format: twelve bytes, of which the first eight contain the setup packet, if any,
-/// and the ninth contains the kind of event.
+/// An endpoint 0 event in FunctionFS's twelve-byte format. The first eight bytes contain the setup packet, if any, and
+/// the ninth contains the kind of event.
 enum FunctionFSEvent: Equatable {
   case bind
   case unbind
@@ -49,7 +49,7 @@ struct GadgetControl {
     case data([UInt8])
     /// Read zero bytes, which completes a request without a data stage.
     case done
-    /// Access endpoint 0 in the wrong direction, which makes FunctionFS stall: read while the host is reading, or write
+    /// Make FunctionFS stall by accessing endpoint 0 in the wrong direction: read while the host is reading, or write
     /// while the host is writing.
     case stall(hostReads: Bool)
   }
@@ -73,7 +73,7 @@ struct GadgetControl {
     }
   }
 
-  /// Returns the SET_CONFIGURATION request that the host must have sent to select `configuration`.
+  /// Returns the SET_CONFIGURATION request that the host must have sent in order to select `configuration`.
   private static func chooses(_ configuration: UInt8) -> ControlEndpoint.Setup {
     ControlEndpoint.Setup([0x00, 9, configuration, 0, 0, 0, 0, 0])
   }

@@ -10,14 +10,14 @@ import Glibc
 /// As with USB/IP, a cable begins with the first bulk transfer after the host selects the configuration or the
 /// alternate setting. A write by the host is noticed immediately. To detect a read by the host, this type first queues
 /// empty transfers (probes), which complete when the host reads. Two probes are needed because a controller's buffer
-/// may absorb the first one.
+/// can absorb the first one.
 ///
 /// Each read covers one packet. A longer read would wait for more packets, because some hosts do not send an empty
 /// packet after a transfer that consists of full packets. After a write whose size is a multiple of the packet size, an
 /// empty packet is sent, so that the host receives each `send` as one transfer.
 ///
-/// USB does not notify a device when a host program ends. Probes are therefore queued again after the host has read
-/// nothing for ``silence``. If the host still reads no probe for another ``silence``, the host is considered gone,
+/// USB does not notify a device when a host program ends. If the host has read nothing for ``silence``, probes are
+/// therefore queued again. If the host still reads no probe for another ``silence``, the host is considered gone,
 /// unless the bus is suspended.
 ///
 /// A new generation starts each time the host selects the configuration or the alternate setting. Bytes from an earlier
@@ -38,7 +38,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued, and then how long it may take to read a probe.
+  /// How long the host may go without reading before probes are queued, and then how long it may take to read a probe.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -49,15 +49,15 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes from the host that the accessory has not accepted yet. At most the result of one round of reads accumulates
-  /// here.
+  /// Bytes from the host that the accessory has not accepted yet. This array holds at most what one round of reads
+  /// returns.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
   /// Bytes that were taken from the channel but did not fit into the current write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The number of empty packets to write before anything else. Each empty packet is a probe or marks the end of a
-  /// transfer that consists of full packets.
+  /// How many empty packets to write before anything else. Each empty packet is a probe or marks the end of a transfer
+  /// that consists of full packets.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
@@ -101,7 +101,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   func stop(_ end: ChannelEnd) {
     let before = state
     // The host assumes that bytes were delivered even if the accessory has not read them. If unread bytes are lost, the
-    // channel must not appear to end in an orderly way.
+    // channel must not appear to have ended normally.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -242,7 +242,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // The work is deferred to a later turn because another method of this object may be running.
+    // The work is deferred to a later turn of the loop because another method of this object might be running.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 /// Creates, binds, unbinds and removes one gadget in configfs.
 struct GadgetFolder {
   let folder: SystemFolder
-  /// Removes a folder. In configfs, this also removes the folder's files.
+  /// Removes a folder. In configfs, removing a folder also removes its files.
   private let removeFolder: (String) -> Int32
 
   init(_ folder: SystemFolder, removeFolder: @escaping (String) -> Int32 = { rmdir($0) }) {
@@ -15,8 +15,8 @@ struct GadgetFolder {
   /// The controller to which the gadget is bound, or nil if it is not bound.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget. Returns the names of the configfs files that this kernel is too old to provide. If an error
-  /// occurs, removes everything that has been created.
+  /// Creates the gadget. Returns the names of the configfs files that this kernel is too old to provide. If creation
+  /// fails, removes everything created so far.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -63,7 +63,7 @@ struct GadgetFolder {
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes those parts of the gadget that exist. Returns false if any part could not be removed.
+  /// Removes whichever parts of the gadget exist. Returns false if any part could not be removed.
   @discardableResult
   func remove() -> Bool {
     unbind()
@@ -101,7 +101,7 @@ struct GadgetLayout: Equatable {
     self.steps = steps
   }
 
-  /// Creates the layout for an accessory whose only function is the FunctionFS `instance`.
+  /// Creates the layout of a gadget whose only function is the FunctionFS `instance`.
   init(_ shape: USBAccessoryShape, instance: String) {
     let strings = "strings/0x409"
     let configuration = "configs/c.1"
@@ -122,8 +122,8 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// Shortens a string to fit, without splitting a character. Line breaks are removed because they would end the
-  /// string.
+  /// Shortens a string to the maximum length without splitting a character. Line breaks are removed because they would
+  /// end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The folders in which the kernel lists gadgets and USB device controllers. Tests use folders of their own.
+/// The folders in which the kernel lists gadgets and USB device controllers. Tests use their own folders.
 package struct GadgetSystem: Sendable {
   package var configfs = "/sys/kernel/config"
   /// A folder with an entry for each USB device controller.
@@ -49,7 +49,7 @@ package struct GadgetSystem: Sendable {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Gadgets that are kernel modules, such as g_ether, claim the first controller as soon as they are loaded.
+    // Gadgets implemented as kernel modules, such as g_ether, claim the first controller as soon as they are loaded.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {
@@ -124,7 +124,7 @@ struct SystemFolder: Equatable {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }
     defer { close(file) }
-    // The line break, which the kernel removes, is needed because the kernel ignores an empty write.
+    // The kernel ignores an empty write, so a line break is appended, which the kernel removes.
     let line = text + "\n"
     return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
   }

@@ -2,10 +2,10 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// Uses kernel AIO for transfers on a pair of FunctionFS files, because these files cannot be polled and a blocking
-/// read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
+/// Transfers data through a pair of FunctionFS files with kernel AIO. The files cannot be polled, and a blocking read
+/// or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
-/// Even if a transfer is cancelled, its memory must not be used until the kernel has reported that the transfer is
+/// Even after a transfer is cancelled, its memory must not be used until the kernel reports that the transfer is
 /// complete. Destroying the AIO context waits for all pending transfers, so their memory is freed only after the
 /// context has been destroyed.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
@@ -18,7 +18,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private static let readSize = 1024
 
   weak var handler: (any TransferHandler)?
-  /// Called before completed transfers are reported, because the events from endpoint 0 must be handled first.
+  /// Called before completed transfers are reported, because events from endpoint 0 must be handled before them.
   var willReport: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
   private let events: Int32
@@ -157,8 +157,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs the bulk transfers of a gadget. ``KernelTransfers`` uses kernel AIO, and tests use an implementation of
-/// their own.
+/// Performs the bulk transfers of a gadget. ``KernelTransfers`` uses kernel AIO; tests use their own implementation.
 ///
 /// Each transfer has a tag and completes exactly once, in a later turn, even if it is cancelled. The transfers in each
 /// direction complete in the order in which they were started.

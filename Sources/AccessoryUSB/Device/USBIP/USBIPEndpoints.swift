@@ -1,4 +1,4 @@
-/// One pair of an imported device's bulk endpoints. Connects the host's pending transfers to the accessory's channel.
+/// A pair of bulk endpoints on an imported device. Connects the host's pending transfers to the accessory's channel.
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair gets a channel when the host
 /// selects alternate setting 1. The pair loses the channel when the host selects another setting or the accessory
@@ -15,7 +15,7 @@ final class USBIPEndpoints {
   @exclusivity(unchecked) private var isHalted: Bool
   /// The host's pending reads, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// The host's writes, in order, whose bytes the accessory has not accepted yet.
+  /// The host's writes that the accessory has not accepted yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
@@ -61,8 +61,8 @@ final class USBIPEndpoints {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether bytes from the host can be delivered immediately, which requires that the accessory is accepting bytes and
-  /// no earlier bytes are waiting.
+  /// Whether bytes from the host can be delivered immediately: the accessory is accepting bytes, and no earlier bytes
+  /// are waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
   func addReader(_ sequence: UInt32, _ length: Int) {
@@ -90,7 +90,7 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the host's next read that can be answered, with the bytes to return, which are nil if the endpoint is
+  /// Returns the host's next read that can be answered and the bytes to return. The bytes are nil if the endpoint is
   /// halted.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
@@ -100,7 +100,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the host's next write that can be answered, with the bytes it wrote, which are nil if the endpoint is
+  /// Returns the host's next write that can be answered and the bytes written. The bytes are nil if the endpoint is
   /// halted.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }

@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests that a client can send before it has imported a device, with the server's answers. All numbers are
+/// The requests that a client can send before it has imported a device, and the server's answers. All numbers are
 /// big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// The client asks to import this device for as long as the connection lasts.
+  /// The client asks to import this device until the connection ends.
   case take(busID: String)
 
   /// The version that Linux has used since 2009: 1.1.1.
@@ -70,7 +70,7 @@ struct USBIPListedDevice {
     out.addText(busID, size: 32)
     out.addBigEndian(UInt32(1))
     out.addBigEndian(UInt32(number + 1))
-    // These are the values of Linux's enum usb_device_speed.
+    // The values come from the enum usb_device_speed in Linux.
     out.addBigEndian(UInt32(shape.speed == .full ? 2 : 3))
     out.addBigEndian(shape.vendor)
     out.addBigEndian(shape.product)
@@ -82,7 +82,7 @@ struct USBIPListedDevice {
   }
 }
 
-/// A protocol error by a USB/IP client, after which the server closes the connection.
+/// A protocol error by a USB/IP client, which causes the server to close the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -117,22 +117,22 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client is
-/// occupying a device or a connection that other clients may need.
+/// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client occupies
+/// a device or a connection that other clients might need.
 ///
 /// A client that has imported a device and has no step pending may stay silent indefinitely, because its kernel sends
-/// nothing while no program is using the device. TCP keep-alive detects that a silent client's machine is gone.
+/// nothing while no program is using the device. If a silent client's machine is gone, TCP keep-alive detects this.
 enum USBIPDebt: CaseIterable {
   /// The client has connected but has not sent its request.
   case request
   /// The client has requested a list or an unavailable device but is not reading the answer.
   case answer
-  /// The client has imported a device but has not sent a transfer. Every kernel begins by reading the descriptors.
+  /// The client has imported a device but has not sent a transfer. Every kernel starts by reading the descriptors.
   case firstTransfer
   case restOfTransfer
   case transferAnswers
 
-  /// How long the client may take for this step. A kernel needs only milliseconds.
+  /// The time limit for this step. A kernel needs only milliseconds.
   var limit: Duration {
     switch self {
     case .request, .answer: USBIPServer.patience

@@ -6,25 +6,25 @@ import AccessoryCore
 /// A cable begins with the first bulk transfer after the host selects the configuration or the alternate setting of the
 /// iAP2 interface. Each program that opens the device therefore finds the accessory newly plugged in. The cable is
 /// closed when the connection ends, when the host reselects the configuration or alternate setting, when the accessory
-/// closes it, or when the host has cancelled all its reads and then made no requests for ``hostPatience``. USB does not
-/// report that a host program has ended, so a host that has cancelled its reads and stays silent is assumed to have
-/// ended.
+/// closes the cable, or when the host has cancelled all its reads and then made no requests for ``hostPatience``. USB
+/// does not report that a host program has ended, so a host that has cancelled its reads and stays silent is assumed to
+/// have ended.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
 /// ends when the host selects any other setting, when the cable is closed, or when the accessory closes the channel.
 final class USBIPImport: BulkCarrier {
-  /// The maximum number of pending transfers. No host needs that many.
+  /// The maximum number of pending transfers. No host needs this many transfers.
   private static let mostPending = 1024
   /// The maximum number of bytes, across all endpoints, that the accessory may leave unread. This limit equals Linux's
   /// limit on the pending transfers of all programs. A transfer that exceeds the limit is answered with ENOMEM.
   static let mostHeld = 16 << 20
-  /// When this many bytes of answers are unsent, the server stops sending accessory bytes to the host.
+  /// While at least this many bytes of answers are unsent, the server does not send accessory bytes to the host.
   private static let fullOutbox = 256 * 1024
-  /// When this many bytes of answers are unsent, the server stops reading the client's requests. A client that reads
-  /// its answers never reaches this limit.
+  /// While at least this many bytes of answers are unsent, the server does not read the client's requests. A client
+  /// that reads its answers never reaches this limit.
   private static let mostAnswers = 2 << 20
   /// How long a host that has cancelled all its reads may stay silent before its program is assumed to have ended. A
-  /// program that reads with a time limit sends a new request right after cancelling the previous one.
+  /// program that reads with a timeout sends a new request right after cancelling the previous one.
   static let hostPatience = Duration.seconds(5)
 
   private enum Status {
@@ -98,7 +98,7 @@ final class USBIPImport: BulkCarrier {
       bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
     } else {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-      // The buffer is moved out for the duration of the call, because the call passes on slices of it.
+      // The buffer is moved out during the call, because the call passes slices of it to other code.
       var whole: [UInt8] = []
       swap(&whole, &inbox)
       let end = work(whole.span.bytes)
@@ -109,7 +109,7 @@ final class USBIPImport: BulkCarrier {
     flush()
   }
 
-  /// Handles all complete requests in `bytes`, and returns the offset at which the last one ends.
+  /// Handles all complete requests in `bytes`, and returns the offset of the first byte after them.
   private func work(_ bytes: RawSpan) -> Int {
     var head = 0
     do throws(USBIPError) {
@@ -141,7 +141,7 @@ final class USBIPImport: BulkCarrier {
     (debt, hasPaid) = (next, false)
   }
 
-  /// Whether so many answers are unread that the server should stop reading requests.
+  /// Whether the client has so many unread answers that the server should stop reading its requests.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   func writable() {
@@ -177,7 +177,7 @@ final class USBIPImport: BulkCarrier {
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main channel ends first because it is the one that the accessory watches.
+    // The main channel ends first because the accessory watches that channel.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -214,8 +214,8 @@ final class USBIPImport: BulkCarrier {
     }
   }
 
-  /// Begins or ends a native transport session on behalf of the host. If there is no cable, or if the accessory refuses
-  /// the session, the endpoints are halted.
+  /// Begins or ends a native transport session, as the host requested. If there is no cable, or if the accessory
+  /// refuses the session, the endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
     guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
     pair.leave()?.end(.closedByPeer)
@@ -302,8 +302,8 @@ final class USBIPImport: BulkCarrier {
     outbox.write { USBIPRequest.answer(sequence, status: status, count: count, into: &$0) }
   }
 
-  /// Sends bytes to the host after all earlier answers, without copying them. While more requests are waiting, the
-  /// answers to them are collected and sent with one system call.
+  /// Sends bytes to the host after all earlier answers, without copying them. While more requests are waiting, their
+  /// answers are collected and then sent with one system call.
   private func answer(_ sequence: UInt32, with piece: RawSpan) {
     answer(sequence, count: piece.byteCount)
     var taken = 0
@@ -327,7 +327,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // A limit on the size of an answer also limits how many bytes are queued.
+      // Limiting the size of an answer also limits how many bytes are queued.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)
@@ -339,7 +339,7 @@ final class USBIPImport: BulkCarrier {
   func pipeHasBytes(_ pipe: BulkPipe) {
     guard let pair = pair(of: pipe) else { return }
     serveReaders(pair)
-    // While requests are arriving, answers are sent at the end of the turn.
+    // While requests keep arriving, answers are held and sent together at the end of the event loop turn.
     if !isReceiving { flush() }
   }
 

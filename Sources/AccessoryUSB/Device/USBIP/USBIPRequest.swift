@@ -13,7 +13,7 @@ enum USBIPRequest: Equatable {
     /// The number of bytes that the host is sending, or the maximum number that it accepts.
     var length: Int
     var setup: ControlEndpoint.Setup
-    /// The position of the host's bytes in the buffer that contains the request.
+    /// Where the host's bytes are in the buffer that contains the request.
     var data: Range<Int>
   }
 
@@ -38,7 +38,7 @@ enum USBIPRequest: Equatable {
     guard direction <= 1 else { throw .direction(direction) }
     guard endpoint <= 15 else { throw .endpoint(endpoint) }
     guard length <= UInt32(longestTransfer) else { throw .length(length) }
-    // For transfers that are not isochronous, this field is 0 or all ones.
+    // Unless a transfer is isochronous, this field is either 0 or all ones.
     let packets = number(32)
     guard packets == 0 || packets == .max else { throw .isochronous(packets) }
     let isIncoming = direction == 1
@@ -55,8 +55,8 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request. The answer reports whether the transfer was still pending. If a transfer
-  /// is cancelled while pending, the client receives no other answer to it.
+  /// Encodes the answer to an unlink request. The answer reports whether the transfer was still pending. The client
+  /// receives no other answer to a transfer that is cancelled while pending.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // Linux servers also answer with status -104, which is -ECONNRESET.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

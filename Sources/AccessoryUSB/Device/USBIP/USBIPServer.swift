@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A USB/IP server, which offers simulated accessories as USB devices to other machines' kernels.
+/// A USB/IP server that offers simulated accessories to other machines' kernels as USB devices.
 ///
 /// The server opens no socket itself. A listener passes each connection to ``accept(_:from:)``. On Linux, `usbip
 /// attach` connects to the server, asks for a device, and hands the connection over to the kernel's virtual host
@@ -13,9 +13,9 @@ import AccessoryCore
 /// server.accept(channel, from: "127.0.0.1")
 /// ```
 public final class USBIPServer {
-  /// How long a client has to send a request and, after that, to read the answer.
+  /// The time limit for a client to send a request, and then to read the answer.
   package static let patience = Duration.seconds(10)
-  /// How long a client that has imported a device may leave a transfer incomplete or answers unread.
+  /// The time limit for a client that has imported a device to complete a transfer or to read its answers.
   package static let transferPatience = Duration.seconds(30)
   /// The maximum number of clients that have not imported a device, either because they have sent no request or because
   /// they have not read the answer. If another client connects, the server disconnects the one that has been waiting
@@ -28,8 +28,8 @@ public final class USBIPServer {
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
 
-  /// Creates a server without accessories. `report` is called with a sentence about each protocol error that a client
-  /// makes.
+  /// Creates a server without accessories. `report` is called with a sentence that describes a protocol error by a
+  /// client.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
     complaints = ReportLimit("closed connections from USB/IP clients", on: loop, log: report)
@@ -44,7 +44,7 @@ public final class USBIPServer {
     return export
   }
 
-  /// Serves a client that has just connected. The client's channel must not have been started.
+  /// Serves a client that has just connected. The client's channel must not be started yet.
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     if clients.count(where: \.isWaiting) >= Self.mostWaiting {
@@ -92,8 +92,8 @@ public final class USBIPExport {
 
   package var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs the accessory in, so that clients can import it. Each time a host begins to use the accessory, `onEvent` is
-  /// called with a new cable.
+  /// Plugs the accessory in, so that clients can import it. `onEvent` is called with a new cable each time a host
+  /// begins to use the accessory.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
     precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent
@@ -116,7 +116,7 @@ private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// The request was answered, but these bytes of the answer have not been sent yet.
+    /// The server has answered the request, but these bytes of the answer have not been sent yet.
     case leaving(rest: [UInt8])
     case over
   }
@@ -232,7 +232,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // A connection that cannot accept even its first few hundred bytes is useless.
+    // If a connection cannot accept even a few hundred bytes, it is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
