@@ -6,8 +6,7 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated Apple device, which identifies and authenticates the accessories that are connected to it by cables, and
-/// publishes them to apps.
+/// A simulated Apple device that identifies and authenticates accessories plugged into it, and publishes them to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -22,7 +21,7 @@ public final class Device {
   /// The loop on which all events are handled.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The next two values are derived from the settings only once and are used for all cables.
+  // The values of `peerSettings` and `findsOrder` are derived from the settings once, for all cables.
 
   let peerSettings: DevicePeer.Settings
   let findsOrder: Bool
@@ -30,7 +29,8 @@ public final class Device {
   /// The rules for the control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// Whether authentication or identification comes first for each accessory, if the device has to find this out.
+  /// For each accessory, whether authentication or identification comes first, if the device must determine this by
+  /// trial.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -57,7 +57,7 @@ public final class Device {
     ids = ConnectionIDs(using: &random)
   }
 
-  /// The published accessories, in the order in which they were published.
+  /// The published accessories, in order of publication.
   public var published: [PublishedAccessory] {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
@@ -104,8 +104,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device no
-  /// longer noticed cables after accessories had been quickly unplugged and replugged. The device had to be restarted.
+  /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device
+  /// stopped noticing cables after accessories had been quickly unplugged and replugged, and had to be restarted.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -152,8 +152,8 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// Returns the limits of a link as text. The most recent text is cached because an accessory usually has the same
-  /// limits when it reconnects.
+  /// Returns the limits of a link as text. The most recent text is cached because the limits rarely change when an
+  /// accessory reconnects.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
     if lastTerms.length != length || lastTerms.window != window {
@@ -181,7 +181,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Notifies the apps that an accessory was published or withdrawn. `subject` describes the accessory.
+  /// Notifies the apps that an accessory was published or withdrawn. `subject` identifies the accessory in events.
   func perform(_ action: AccessoryNotice, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -203,7 +203,7 @@ public final class PluggedCable {
 
   fileprivate init(_ cable: Cable) { main = cable.main }
 
-  /// Unplugs the cable from the device. Has no effect if the connection over the cable has already ended.
+  /// Unplugs the cable from the device. Does nothing if the connection over the cable has already ended.
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
@@ -252,7 +252,7 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event, or nil if its medium provides no information about it.
+  /// What identifies the accessory in events, or nil if the medium provides no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
@@ -283,10 +283,10 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
 public struct DeviceSettings {
   /// The link settings that the device uses.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may stay silent before the link is established.
+  /// How long an accessory may stay silent before the link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Whether authentication or identification comes first. If accessories are to be published before they are ready,
-  /// identification must come first.
+  /// Whether authentication or identification comes first. Identification must come first if accessories are published
+  /// before they are ready.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
@@ -298,13 +298,13 @@ public struct DeviceSettings {
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event and every undeclared message as a warning.
   public var tellsMessages = false
-  /// Whether to warn about delayed or damaged traffic on a line (see ``LineWatch``).
+  /// Whether to warn when traffic on a line is delayed or damaged (see ``LineWatch``).
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
-  /// The information that the device gives to accessories, and how it answers their messages.
+  /// What the device tells accessories, and how it answers their messages.
   public var profile = DeviceProfile()
-  /// The time of day, in seconds since 1970, at which the loop's clock was zero.
+  /// The time when the loop's clock was zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track, or nil if there is none.
   public var artwork: [UInt8]?
@@ -327,11 +327,11 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device must find out by trial whether authentication or identification comes first.
+  /// Whether the device must determine by trial which comes first: authentication or identification.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response. When this time is over, the order of authentication and
-  /// identification is reversed, unless the reverse order has already been tried.
+  /// How long to wait for an accessory's first response. If no response arrives in time, the order of authentication
+  /// and identification is reversed, unless both orders have been tried.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

@@ -19,7 +19,7 @@ extension DeviceAttachment {
     player?.begin(declared: declared)
   }
 
-  /// Handles a sent or received message for the timeline and for the rules.
+  /// Adds a sent or received message to the timeline and applies the rules to it.
   func handlePassing(_ passed: PassedMessage) {
     let isShown = device.settings.tellsMessages
     if isShown { log(.message(passed)) }

@@ -14,14 +14,14 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// Applies the device's message rules, or is nil if none of them applies to this accessory.
+  /// The object that applies the device's message rules, or nil if none of them applies to this accessory.
   var player: MessagePlayer?
   /// The file transfers on the link, or nil until the first transfer.
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity checking is off because every event uses these properties. No other code runs while these properties
-  // are read or written.
+  // Exclusivity checking is off for speed, because every event uses these properties. No other code runs while these
+  // properties are read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -185,9 +185,8 @@ final class DeviceAttachment: ConnectionOwner {
 
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
-  /// If the accessory did not answer the first message and the other order may be tried, reverses the order of
-  /// authentication and identification for the next link. `event` describes how the device noticed the lack of an
-  /// answer.
+  /// If the accessory did not answer the first message, reverses the order of authentication and identification for the
+  /// next link, unless both have been tried. `event` describes how the device noticed that there was no answer.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
     guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
@@ -234,7 +233,8 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// Handles an iAP1 frame. A single frame may be noise or a greeting from an accessory that tries both iAP1 and iAP2.
+  /// Handles an iAP1 frame. A single frame might be noise, or a greeting from an accessory that tries both iAP1 and
+  /// iAP2.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
@@ -300,7 +300,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 
-  /// The subject of an event: the published accessory or, if nothing is published, the identified one.
+  /// The accessory that an event concerns: the published one or, if none is published, the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == published?.connectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

@@ -1,8 +1,7 @@
 import AccessoryProfiles
 import IAP2
 
-/// Remembers for each address whether authentication or identification comes first, if the device finds this out by
-/// trial.
+/// Remembers, for each address, the order of authentication and identification that the device found by trial.
 ///
 /// ```
 ///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
@@ -12,7 +11,7 @@ import IAP2
 /// ```
 ///
 /// If an accessory is unplugged before it answers, the device cannot tell whether the accessory would have refused the
-/// order. The device therefore tries the other order once.
+/// order. The device therefore tries the opposite order once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -27,8 +26,8 @@ struct OrderMemory {
 
   private var entries: [String: Entry] = [:]
 
-  /// Returns the order to use on the next link with the accessory at `place`, and whether the other order has already
-  /// been tried.
+  /// Returns the order to use on the next link with the accessory at `place`, and whether the opposite order has
+  /// already been tried.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)
@@ -51,7 +50,7 @@ struct OrderMemory {
     }
   }
 
-  /// Records that the accessory at `place` is ready. The order is remembered only if the device found it out by trial.
+  /// Records that the accessory at `place` is ready. The order is remembered only if it was found by trial.
   mutating func ready(at place: String) {
     if case .trying(let order) = entries[place] { entries[place] = .settled(order) }
   }

@@ -4,11 +4,11 @@ import AccessoryCore
 public enum AppState: String, CaseIterable, Sendable {
   case foreground
   case background
-  /// The app is in memory but is not running.
+  /// The app is in memory but not running.
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and how they affect the app's accessories.
+/// How an app moves between foreground, background and suspension, and how that affects its accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -46,7 +46,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Handles bytes in one of the app's sessions. A suspended app then runs for `time`.
+  /// Handles bytes that arrive in one of the app's sessions. If the app is suspended, it then runs for `time`.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -67,7 +67,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   /// and protocols.
   case disconnect(PublishedAccessory)
 
-  /// The accessory that connected or disconnected.
+  /// The accessory that this notification concerns.
   public var accessory: PublishedAccessory {
     switch self {
     case .connect(let accessory), .disconnect(let accessory): accessory
@@ -97,13 +97,13 @@ struct NoticeQueue: Equatable {
     }
   }
 
-  /// Empties the queue and returns the notifications to post now, in order.
+  /// Empties the queue and returns the notifications to post, in order.
   mutating func drain(_ rule: AppRules.Reattachment) -> [AccessoryNotice] {
     defer { notices = [] }
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // If the connect precedes the disconnect, the accessory changed its transport rather than reattached.
+      // If the connect precedes the disconnect, the accessory switched transports rather than reconnecting.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Decides which of a device's accessories one app sees, when the app is notified of them, and what happens to
-/// accessories and notifications when the app leaves the foreground.
+/// Decides which of a device's accessories an app sees, when it is notified of them, and what becomes of accessories
+/// and notifications when the app leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -32,9 +32,9 @@ struct AppMachine: Equatable {
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// The number of registrations for notifications in the whole process. As with Apple's shared manager, one object
-  /// that unregisters too many times stops the notifications for all other objects. It is unknown whether Apple's
-  /// counter can become negative. The counter here never becomes negative; an extra call is recorded as a misuse.
+  /// The number of registrations for notifications in the whole process. As with Apple's shared manager, an object that
+  /// unregisters too many times stops the notifications for all objects. It is unknown whether Apple's counter can
+  /// become negative; this one cannot. An extra call to unregister is recorded as a misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -177,8 +177,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Session events come first, so that the app reads all bytes that arrived before a disconnect and only then
-      // learns of the disconnect.
+      // Session events come first, so that the app reads all bytes that arrived before a disconnect before it is
+      // notified of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
@@ -203,8 +203,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// Returns the alert, as described by EADemo, to show if the app does not declare a session's protocol. Returns nil
-  /// if the app declares the protocol.
+  /// Returns the alert that EADemo describes for a session whose protocol the app does not declare, or nil if the app
+  /// declares it.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -228,9 +228,9 @@ public struct AppSettings: Equatable, Sendable {
   public var rules = AppRules()
   /// Whether the app is registered for notifications from the start.
   public var startsRegistered = true
-  /// The name of the setting that turns off the check for declared protocols, for use in messages.
+  /// The setting that turns off the check for declared protocols, as named in messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
-  /// Creates settings for an app without an Info.plist on a current system.
+  /// Creates settings for an app that has no Info.plist and runs on a current system.
   public init() {}
 }

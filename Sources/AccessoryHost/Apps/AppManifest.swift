@@ -29,7 +29,7 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public let origin: Origin
-  /// The declared protocols. If there is no Info.plist, this is nil, and the app may use every protocol.
+  /// The declared protocols. Nil if there is no Info.plist, in which case the app may use every protocol.
   public let declaredProtocols: [String]?
   /// The background modes.
   public let backgroundModes: [String]
@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest to use if no Info.plist was searched for.
+  /// The manifest for a program that did not search for an Info.plist.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist in XML or binary form.
@@ -73,7 +73,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: Messages
 
-  /// The file that was read or the paths that were searched, for use in messages.
+  /// The file that was read or the paths that were searched, as shown in messages.
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

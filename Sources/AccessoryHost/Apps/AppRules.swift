@@ -1,5 +1,5 @@
-/// How the system treats an app. The rules cover only cases in which sources disagree or systems differ. Each rule has
-/// a default and alternatives that were observed in the field.
+/// How the system treats an app. The rules cover only points on which sources disagree or systems differ. Each rule has
+/// a default, and alternatives observed in the field.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
@@ -23,7 +23,8 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// While the first session is open, a second one cannot be opened, as reported for iOS 11 and later.
     case refused
-    /// Both sessions stay open, which iAP2 allows but no known system does. Use this setting only to test accessories.
+    /// Both sessions stay open. iAP2 allows this, but no known system does it, so use this setting only to test
+    /// accessories.
     case sideBySide
   }
 
@@ -37,8 +38,8 @@ public struct AppRules: Equatable, Sendable {
     case interrupted
   }
 
-  /// The notifications that an app receives when it runs again, if an accessory reconnected with a new connection ID
-  /// while the app was suspended.
+  /// The notifications that a resumed app receives about an accessory that reconnected with a new connection ID while
+  /// the app was suspended.
   public enum Reattachment: String, CaseIterable, Sendable {
     /// The app receives both the disconnect notification and the connect notification.
     case both
@@ -47,7 +48,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications do not reach the app, although its list of accessories is correct.
+  /// Which connect notifications are lost, although the app's list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost, as in a beta version of iOS 11.
@@ -76,7 +77,7 @@ public struct AppRules: Equatable, Sendable {
   public var wakesForBytes = true
   /// How long an app that was woken up by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
-  /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
+  /// Whether an accessory's delegate is notified of a disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
   /// Which connect notifications are lost.

@@ -8,7 +8,7 @@ struct AppSessionTable: Equatable {
   /// The decision about an app's request to open a session.
   enum Decision: Equatable {
     case open
-    /// The session may be opened once these sessions have been closed.
+    /// The session can be opened once these sessions have been closed.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -57,11 +57,11 @@ struct AppSessionTable: Equatable {
 
 /// The reason why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory or its connection is gone, or the app may not see the accessory.
+  /// The accessory or its connection is gone, or the app is not allowed to see the accessory.
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. An accessory offers no protocols during the first half of a flicker.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and tells how to fix the
+  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and says how to fix the
   /// problem.
   case protocolNotDeclared(String, explanation: String)
   /// The app already has a session for the protocol, and the rules do not allow a second one.
@@ -92,8 +92,8 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
 
 /// Chooses the protocol to use for a session.
 public enum ProtocolChoice {
-  /// The reason why no protocol can be chosen. The description suggests the closest valid name and ends without a
-  /// period.
+  /// The reason why no protocol can be chosen. The description suggests the most similar valid name and has no period
+  /// at the end.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
     /// The problem and the protocols that are offered.
     public let description: String

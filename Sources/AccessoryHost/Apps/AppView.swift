@@ -19,7 +19,7 @@ public final class AppView {
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// The app's misuses of the API, in the order in which they occurred.
+  /// How the app misused the API, in order of occurrence.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -34,21 +34,21 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// The accessories that the app currently sees, in the order in which they were published. This property corresponds
-  /// to Apple's `connectedAccessories`.
+  /// The accessories that the app currently sees, in order of publication. This property corresponds to Apple's
+  /// `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
   /// The published accessories that the app does not see because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
 
   // MARK: Registration
 
-  /// The number of registrations that have no matching ``unregister()`` yet.
+  /// The number of registrations not yet balanced by ``unregister()``.
   public var registrationCount: Int { machine.registrationCount }
 
-  /// Registers for notifications. Each call needs a matching call of ``unregister()``.
+  /// Registers for notifications. Each call must be balanced by a call to ``unregister()``.
   public func register() { machine.register() }
 
-  /// Undoes one registration. An extra call is recorded as a misuse.
+  /// Undoes one registration. An extra call to `unregister` is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
 
   // MARK: App states
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Bytes are handled in a later turn of the loop because the session itself calls this method.
+  /// Bytes are handled in a later turn of the loop because this method is called by the session itself.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -179,7 +179,7 @@ public protocol AppHandler: AnyObject {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The associated value is the accessory's last known state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Notifies the accessory's delegate of a disconnect, after any notification has been posted.
+  /// Notifies the accessory's delegate of a disconnect, after posting any notification.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// The app was suspended or is running again. This method is called only for apps that keep their accessories while
   /// suspended.
@@ -189,6 +189,6 @@ public protocol AppHandler: AnyObject {
 extension AppHandler {
   /// The default implementation does nothing.
   public func appRuns(_ isRunning: Bool, _ app: AppView) {}
-  /// The default implementation, for apps without accessory delegates, does nothing.
+  /// The default implementation does nothing and is meant for apps without accessory delegates.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session. Each request is sent after the reply to the previous one. Used by `easim send`.
+/// Sends requests over one session, waiting for each reply before it sends the next request. Used by `easim send`.
 public final class Conversation: SessionHandler {
   /// A request and the expected reply.
   public struct Exchange: Equatable, Sendable {
@@ -20,9 +20,9 @@ public final class Conversation: SessionHandler {
   /// An event of the conversation.
   public enum Event: Equatable, Sendable {
     case replied(Int, [UInt8])
-    /// Every reply was as expected, and the conversation is over.
+    /// The conversation is over, and every reply was as expected.
     case done
-    /// The reply to the request with this index was not as expected. Nothing more is sent.
+    /// The reply to the request with this index was not as expected. The conversation stops.
     case different(Int, [UInt8])
     /// Extra bytes arrived after the last reply was complete.
     case excess([UInt8])
@@ -33,13 +33,13 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// This closure is set to nil after the last event because it usually retains this object.
+  /// Set to nil after the last event because the closure usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// Any extra bytes that arrived after the last reply, if that reply must match byte for byte.
+  /// Extra bytes that arrived after the last reply, if it must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
@@ -65,8 +65,7 @@ public final class Conversation: SessionHandler {
     proceed()
   }
 
-  /// The index of the current request, the number of its bytes that have been sent, and the part of the reply that has
-  /// arrived.
+  /// The index of the current request, how many of its bytes have been sent, and the reply so far.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
   /// Sends more bytes, because space has become available.
@@ -82,7 +81,7 @@ public final class Conversation: SessionHandler {
     guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
-    // Many accessories close the session after they have replied, so the end of the session may complete the reply.
+    // Many accessories close the session after replying, so the end of the session may complete the reply.
     if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
@@ -131,7 +130,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// Handles the completion of the last reply. If the last reply must match byte for byte, watches for extra bytes.
+  /// Called when the last reply is complete. If that reply must match byte for byte, watches for extra bytes.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()

@@ -33,7 +33,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// This closure is set to nil when it is called because it usually retains this object.
+  /// Set to nil when called because the closure usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -45,7 +45,7 @@ public final class Exchange: SessionHandler {
   private var settleTimer: LoopTimer?
 
   /// Sends `payload`. Calls `done` exactly once. At most `window` bytes are in flight, that is, sent but not yet
-  /// echoed. Use a small window for tests that need small writes.
+  /// echoed. Tests that need small writes use a small window.
   ///
   /// - Parameters:
   ///   - settle: how long to watch for extra bytes after the last expected byte. This requires `loop`.
@@ -67,8 +67,7 @@ public final class Exchange: SessionHandler {
   /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Creates an exchange that sends the first `count` bytes of a stream and reports what kind of mistake the echo
-  /// contains, if any.
+  /// Creates an exchange that sends the first `count` bytes of a stream and classifies any mistake in the echo.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -89,7 +88,7 @@ public final class Exchange: SessionHandler {
     sessionIsReadable(session)
   }
 
-  /// The number of bytes sent and received, for use in a message about a timeout.
+  /// The number of bytes sent and received, as shown when an exchange times out.
   public var progress: (sent: Int, received: Int) { (sent, received) }
 
   private func send(_ session: Session) {
@@ -184,7 +183,7 @@ public final class Exchange: SessionHandler {
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
-    // Many accessories close the session after they have replied, which is allowed.
+    // Accessories may close the session after replying, and many do.
     if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
@@ -215,7 +214,7 @@ extension Exchange.Outcome: CustomStringConvertible {
   }
 }
 
-/// The pattern that EADemo's "Send 10K" sends: 10,000 bytes that count from 0 to 255 over and over.
+/// The pattern that EADemo's "Send 10K" sends: 10,000 bytes that repeatedly count from 0 to 255.
 public enum CountingPattern {
   /// Returns the first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {

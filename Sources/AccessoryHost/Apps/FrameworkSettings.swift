@@ -1,12 +1,12 @@
-/// How Apple's framework reports events to an app. These settings cover only cases in which Apple's documentation is
-/// silent or systems differ. Each setting has a default and alternatives that were observed in the field. ``AppRules``
-/// contains the remaining settings.
+/// How Apple's framework reports events to an app. These settings cover only points on which Apple's documentation is
+/// silent or systems differ. Each setting has a default, and alternatives observed in the field. ``AppRules`` contains
+/// the remaining settings.
 public struct FrameworkSettings: Sendable {
   /// Which comes first when an accessory disconnects: the notification or the end of the streams.
   public enum EndOrder: Sendable, CaseIterable {
-    /// First the streams report their end, and then the notification is posted.
+    /// The streams report their end before the notification is posted.
     case streamsFirst
-    /// First the notification is posted, and then the streams report their end.
+    /// The notification is posted before the streams report their end.
     case notificationFirst
   }
 
@@ -65,8 +65,8 @@ public struct FrameworkSettings: Sendable {
   /// The layout of `EAAccessory.description`.
   public var layout = DescriptionLayout.b
   /// How many bytes an output stream buffers between the app and the wire. This buffer limits how many bytes a single
-  /// write accepts. The default buffer is smaller than many messages. Therefore, an app that ignores the result of a
-  /// write loses bytes.
+  /// write accepts. The default buffer is smaller than many messages. An app that ignores the result of a write
+  /// therefore loses bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -75,7 +75,7 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Determines when a session that the app has released is closed. Three objects keep a session open: the session object
+/// Determines when to close a session that the app has released. Three objects keep a session open: the session object
 /// and the session's two streams.
 ///
 /// Some apps retain the session object, and some retain only its streams. According to reports, a session can block the

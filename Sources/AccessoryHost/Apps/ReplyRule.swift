@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// The expected reply, and how many of the bytes to read.
+/// The expected reply and how much of it to read.
 ///
 /// ```swift
 /// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
@@ -27,12 +27,12 @@ public struct ReplyRule: Equatable, Sendable {
     case nothing
     /// The reply has this many bytes.
     case count(Int)
-    /// The reply consists of whatever arrives within this time.
+    /// The reply is whatever arrives within this time.
     case time(Duration)
-    /// The reply consists of everything up to and including these bytes.
+    /// The reply is everything up to and including these bytes.
     case until([UInt8])
-    /// The reply consists of everything that arrives until the session is quiet. If nothing arrives within `first`,
-    /// there is no reply.
+    /// The reply is everything that arrives until the session is quiet. If nothing arrives within `first`, there is no
+    /// reply.
     case quiet(first: Duration)
   }
 
@@ -84,7 +84,7 @@ package struct ReplyCollector: Equatable {
 
   private let rule: ReplyRule
   private let beginning: Instant
-  /// The search for the rule's pattern, which examines each byte only once.
+  /// Searches for the rule's pattern and examines each byte only once.
   private var search: PatternSearch?
   package private(set) var reply: [UInt8] = []
   package private(set) var lastByte: Instant?
@@ -97,7 +97,7 @@ package struct ReplyCollector: Equatable {
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
   }
 
-  /// Takes the bytes that belong to this reply, and returns how many it has taken.
+  /// Takes the bytes that belong to this reply, and returns how many were taken.
   package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
@@ -118,8 +118,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// Returns how many of these bytes belong to the reply, which extends through `end`. Part of `end` may have arrived
-  /// in earlier bytes. If `end` is not complete yet, returns how many bytes the reply still has room for.
+  /// Returns how many of these bytes belong to a reply that ends with `end`. Part of `end` may have arrived in earlier
+  /// bytes. Until `end` is complete, returns how many more bytes fit into the reply.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -127,7 +127,7 @@ package struct ReplyCollector: Equatable {
     return last.firstRange(of: end).map { $0.upperBound - earlier } ?? room
   }
 
-  /// Whether the reply is as expected, provided that no more bytes arrive.
+  /// Whether the reply is as expected if no more bytes arrive.
   package var isAsExpected: Bool {
     switch rule.expectation {
     case .anything: true
@@ -137,7 +137,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// How the reply differs from the expected one, without a period at the end, or nil if there is no difference.
+  /// A description, without a final period, of how the reply differs from the expected one, or nil if it does not.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   package var isCompleteAtTheEnd: Bool {
@@ -183,7 +183,8 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// An expected reply as the user writes it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
+/// An expected reply, as specified by the user: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`,
+/// `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -195,7 +196,7 @@ package enum ReplyWord: Equatable, Sendable {
 
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Parses a word typed by the user. The prefix `hex:` is optional.
+  /// Parses the text that the user typed. The prefix `hex:` is optional.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -225,13 +226,13 @@ package enum ReplyWord: Equatable, Sendable {
   }
 }
 
-/// How much of a reply to read, as the user writes it: a number of bytes, a duration, or `until:TEXT`.
+/// How much of a reply to read, as specified by the user: a number of bytes, a duration, or `until:TEXT`.
 package enum ReadingWord: Equatable, Sendable {
   case count(Int)
   case time(Duration)
   case until(String)
 
-  /// Parses a word typed by the user.
+  /// Parses the text that the user typed.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

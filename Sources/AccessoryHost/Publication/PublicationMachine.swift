@@ -14,7 +14,7 @@ import IAP2
 /// ```
 ///
 /// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready. The
-/// accessory is published again at the same instant. If the device causes a flicker, its settings determine both
+/// accessory is immediately published again. If the device causes a flicker, the flicker's settings determine both
 /// `empty` and `gap`.
 ///
 /// Invariants: connects and disconnects alternate, no publication has protocols before authentication, and no
@@ -31,7 +31,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but for a while it is still published without protocols.
+    /// The accessory is ready but, for a while, remains published without protocols.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -62,7 +62,7 @@ public struct PublicationMachine {
     return false
   }
 
-  /// The time at which to call ``handleTimeout(now:ids:random:)``.
+  /// When to call ``handleTimeout(now:ids:random:)``.
   public var deadline: Instant? {
     switch state {
     case .ending(_, let at, _): at
@@ -125,7 +125,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is ready, so only `empty` determines how long it is still published without protocols.
+      // The accessory is ready, so `empty` alone determines how long it stays published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

@@ -2,7 +2,7 @@ import IAP2
 
 /// An accessory as apps see it. Each publication has its own connection ID.
 ///
-/// All values come from identification and authentication; none of them comes from an address.
+/// All values come from identification and authentication, and none from an address.
 public final class PublishedAccessory: Equatable, Sendable {
   /// The number that the device issued for this publication. The number is never sent over the wire.
   public let connectionID: Int
@@ -14,7 +14,7 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let modelNumber: String
   /// The serial number.
   public let serialNumber: String
-  /// The version of the firmware that is running.
+  /// The version of the running firmware.
   public let firmwareRevision: String
   /// The hardware revision.
   public let hardwareRevision: String
@@ -62,8 +62,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// Returns the index of the publication with this connection ID. The search is binary, because lists are in the order
-  /// of publication, so connection IDs are in ascending order.
+  /// Returns the index of the publication with this connection ID. Uses binary search: lists are in order of
+  /// publication, so connection IDs ascend.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -81,7 +81,7 @@ public struct CertificateSizes: Equatable, Sendable {
   /// The length of the whole certificate in bytes.
   public var whole = 0
 
-  /// Creates sizes of zero, which apply until a certificate arrives.
+  /// Creates sizes of zero, for use until a certificate arrives.
   public init() {}
 }
 
