@@ -28,7 +28,7 @@ package final class BluetoothAccessory {
   private var agent: PairingAgent?
   private var settings: AdapterSettings?
   private var onEvent: ((Event) -> Void)?
-  /// The current connection, and a newer one from the same host that has to wait until the current one ends.
+  /// The current connection, and a newer one from the same host that waits until the current one ends.
   private var live: Connection<() -> DescriptorChannel?>?
   private var waiting: Connection<BusDescriptor>?
   private var dial: RFCOMMDial?
@@ -107,7 +107,7 @@ package final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // The reference is weak because the settings may be restored after this object has been released.
+        // The reference is weak because the settings might be restored after this object has been released.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -167,8 +167,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on all adapters. Connections on other adapters are closed by releasing their
-    // descriptors.
+    // BlueZ publishes the service record on all adapters. Releasing the descriptor of a connection on another adapter
+    // closes that connection.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }
@@ -180,7 +180,7 @@ package final class BluetoothAccessory {
       guard live.device == new.device else { return }
       waiting = new
       // A host has only one connection to a service. If the host connects again, its earlier connection is dead, even
-      // if the kernel has not noticed. (A host whose radio is turned off with rfkill, for example, disappears
+      // if the kernel has not noticed yet. (A host whose radio is turned off with rfkill, for example, disappears
       // silently.) If each side opened a connection, both connections work, and only the first one is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
@@ -196,7 +196,7 @@ package final class BluetoothAccessory {
 
   private func liveEnded() {
     live = nil
-    // The next connection is handled in a later turn, so that the owner of the ended connection is notified first.
+    // The next connection is handled in a later turn of the loop, so that the owner of the ended one is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
       if let next = waiting {
         waiting = nil
@@ -240,7 +240,8 @@ package final class BluetoothAccessory {
 /// The original settings are kept even while the adapter is off and while BlueZ restarts. Reading the settings again
 /// would be wrong, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
-  /// Whether the settings are in effect, which lasts until the adapter is turned off or BlueZ restarts.
+  /// Whether the accessory's settings are in effect. The settings last until the adapter is turned off or BlueZ
+  /// restarts.
   var isShown = false
   let adapter: String
   private let before: BluetoothAdapter

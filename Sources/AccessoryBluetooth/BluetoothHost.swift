@@ -1,8 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth in the role of the Apple device. Lists the paired accessories, connects to them, and accepts connections
-/// from them.
+/// The Apple device's side of Bluetooth. Lists paired accessories, connects to them, and accepts connections from them.
 ///
 /// If both sides connect at the same time, the host keeps the first connection and closes the second. The accessory
 /// keeps both connections open until one of them ends, so both sides eventually use the connection that the host has
@@ -12,7 +11,7 @@ package final class BluetoothHost {
   /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
-  /// How long to keep a connection from an accessory if ``connect(to:completion:)`` is not called.
+  /// How long to keep an accessory's connection if ``connect(to:completion:)`` is not called.
   static var patience: Duration { .seconds(30) }
 
   /// The connection to BlueZ, which all objects on this loop share.
@@ -79,7 +78,7 @@ package final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
-    // Two addresses can refer to the same device, which has only one connection.
+    // Two addresses can refer to the same device, and a device has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
         completion(.failure(.failed("another connection to it is already being opened")))
@@ -124,7 +123,7 @@ package final class BluetoothHost {
       // If each side opened a connection, the first one is kept. The second connection is closed by releasing its
       // descriptor.
       guard isMadeByDevice else { return }
-      // An accessory has only one connection, so an earlier one is dead, even if the kernel has not noticed.
+      // An accessory has only one connection, so any earlier one is dead, even if the kernel has not noticed yet.
       channel.hangUp()
     }
     if let attempt = attempts[path] { return finish(attempt, .success(descriptor), isMadeByDevice: true) }

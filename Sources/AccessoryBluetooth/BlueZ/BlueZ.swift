@@ -62,7 +62,7 @@ package final class BlueZ {
   /// How long to wait before reconnecting after the connection to the bus has ended.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection without starting it. Tests pass in their own bus and sockets.
+  /// Creates a connection without starting it. Tests pass their own bus and sockets.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -75,7 +75,7 @@ package final class BlueZ {
 
   // MARK: - Adapters and devices
 
-  /// The devices, by path.
+  /// The devices, keyed by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
   /// Returns the adapter with this name, or the first adapter that is on if no name is given.
@@ -111,7 +111,7 @@ package final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects to BlueZ, and reports adapters and devices in later turns of the loop. Further calls have no effect.
+  /// Connects to BlueZ. Adapters and devices are reported on later turns of the loop. Further calls have no effect.
   package func start() {
     guard bus == nil else { return }
     do throws(BusError) {
@@ -156,8 +156,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If the call after GetNameOwner starts
-    // BlueZ, a signal reports BlueZ's name.
+    // The bus daemon answers GetNameOwner before BlueZ answers the next call. If BlueZ is started by the call after
+    // GetNameOwner, a signal reports BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -197,8 +197,8 @@ package final class BlueZ {
     }
   }
 
-  /// Sets a property. BlueZ refuses to change a property while it is already changing it, for example on behalf of
-  /// another program. A refused call is therefore retried for two seconds.
+  /// Sets a property. BlueZ refuses to change a property while an earlier change, perhaps by another program, is in
+  /// progress. A refused call is therefore retried for two seconds.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }

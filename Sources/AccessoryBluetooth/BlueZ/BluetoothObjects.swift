@@ -52,7 +52,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   package var isBlocked = false
   /// The UUIDs of the device's services, in lower case.
   package var services: [String] = []
-  /// The signal strength in dBm, which is known only while a scan detects the device.
+  /// The signal strength in dBm, available only while a scan detects the device.
   package var signal: Int?
 
   /// Creates a device from its path. Returns nil if the path is not that of a device.
@@ -121,7 +121,7 @@ package struct BluetoothObjects: Equatable, Sendable {
   private(set) var adapters: [String: BluetoothAdapter] = [:]
   private(set) var devices: [String: BluetoothDevice] = [:]
 
-  /// The devices, by path.
+  /// The devices, keyed by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
   /// Returns the adapter with this name, or the first adapter that is on if no name is given.
@@ -132,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Returns why an attempt to connect to a device would fail, or nil if it may succeed.
+  /// Returns why an attempt to connect to a device would fail, or nil if it could succeed.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -148,14 +148,14 @@ package struct BluetoothObjects: Equatable, Sendable {
     let objects = answer.first?.dictionary ?? [:]
     for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
     for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
-    // When sorted by path, an adapter precedes its devices.
+    // Sorting by path places each adapter before its devices.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
       events += add(path, interfaces.dictionary ?? [:])
     }
     return events
   }
 
-  /// Applies a signal, which either comes from the object manager or reports a changed property.
+  /// Applies a signal that comes from the object manager or reports a changed property.
   mutating func handle(_ signal: BusSignal) -> [BlueZ.Event] {
     let values = signal.values
     switch signal.member {

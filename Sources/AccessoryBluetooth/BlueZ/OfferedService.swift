@@ -67,8 +67,9 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// Returns the SDP record in BlueZ's XML format: service class, protocols (L2CAP, and RFCOMM with the channel),
-  /// browse group 1002, languages, version 1.2 of the serial port profile (1101), and name.
+  /// Returns the SDP record in BlueZ's XML format. The record contains the service class, the protocols (L2CAP, and
+  /// RFCOMM with the channel), browse group 1002, the languages, version 1.2 of the serial port profile (1101), and the
+  /// name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -91,8 +92,8 @@ final class OfferedService {
   }
 }
 
-/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
-/// unregistered when it is released. Calls from other programs are refused because those programs could pass in
+/// An object in this process whose methods BlueZ calls. The object is exported and registered each time BlueZ starts,
+/// and unregistered when it is released. Calls from other programs are refused because those programs could pass in
 /// connections that are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
@@ -131,7 +132,7 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // When this process ends, BlueZ itself removes the registration.
+    // BlueZ removes the registration by itself when this process ends.
     call("Unregister\(kind)") { _ in }
     blueZ.bus?.withdraw(object)
   }

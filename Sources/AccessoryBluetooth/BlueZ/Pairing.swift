@@ -31,7 +31,7 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// The time limit for pairing, which leaves the user enough time to compare numbers.
+  /// The time limit for pairing, which gives the user enough time to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts the scan as soon as BlueZ answers.

@@ -69,6 +69,6 @@ package final class PairingAgent {
     }
   }
 
-  /// Returns the number as six digits, which is how both devices show it.
+  /// Returns the number as six digits, the way both devices show it.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

@@ -65,7 +65,7 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // Errors are ignored because an error means that the caller is gone.
+    // An error means that the caller is gone, so errors are ignored.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)

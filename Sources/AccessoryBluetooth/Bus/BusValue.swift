@@ -17,7 +17,7 @@ package indirect enum BusValue: Equatable, Sendable {
   case array(of: String, [BusValue])
   case structure([BusValue])
   case entry(BusValue, BusValue)
-  /// A value that is sent together with its signature.
+  /// A value that is sent with its signature.
   case variant(BusValue)
 
   package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
@@ -74,7 +74,7 @@ package indirect enum BusValue: Equatable, Sendable {
     }
   }
 
-  /// The values in a dictionary, by name.
+  /// The values in a dictionary, keyed by name.
   package var dictionary: [String: BusValue]? {
     guard case .array(_, let entries) = unwrapped else { return nil }
     var values: [String: BusValue] = [:]
@@ -85,7 +85,7 @@ package indirect enum BusValue: Equatable, Sendable {
   }
 }
 
-/// The integer types of D-Bus, by signature.
+/// The D-Bus integer types and their signatures.
 package enum BusInteger: Character, Sendable {
   case byte = "y"
   case int16 = "n"
@@ -107,7 +107,7 @@ package enum BusInteger: Character, Sendable {
 /// A file descriptor that was received or will be sent with a message. When this object is released, it closes the
 /// descriptor, unless the descriptor was taken with ``take()``.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // This number is changed only by ``take()``, on the bus's loop.
+  // Only ``take()`` changes this number, and only on the bus's loop.
   private var number: Int32
 
   package init(taking number: Int32) {

@@ -32,7 +32,7 @@ package final class MessageBus: TimerHandler {
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus and are delivered after it.
   private var arrivals: [() -> Void] = []
-  /// The calls that are waiting for answers, by a number that this object assigns.
+  /// The calls that are waiting for answers, keyed by numbers that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
   private var slots: [BusSlot] = []
@@ -40,10 +40,11 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages to handle in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects to the bus in later turns of the loop. Calls can be made even before the bus is connected.
+  /// Starts to connect to the bus. The connection is completed on later turns of the loop. Calls can be made even
+  /// before the bus is connected.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
-  /// - Throws: ``BusError`` if there is no such bus.
+  /// - Throws: ``BusError`` if the bus does not exist.
   package init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
     loop.preconditionCurrent()
     self.loop = loop
@@ -67,15 +68,15 @@ package final class MessageBus: TimerHandler {
     stopWatching()
     slots = []
     pending = [:]
-    // Pending messages, such as those that restore settings, are still sent.
+    // Queued messages, such as those that restore settings, are sent before the connection is closed.
     if let raw { Self.finish(raw) }
   }
 
   /// Waits up to one second for the daemon to read everything that was sent, and then closes the connection. The daemon
-  /// answers calls in order, so its answer to one final call shows that it has read everything before that call.
+  /// answers calls in order, so its answer to a final call shows that it has read everything sent before.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Until the bus is ready, nothing has been sent, and waiting for the daemon would take sd-bus 90 s.
+    // Before the bus is ready, nothing has been sent, and sd-bus would wait 90 s for the daemon.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
@@ -85,7 +86,7 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(message)
     }
     // A process that is being launched holds a copy of the socket until it calls exec. Shutting down the socket ends
-    // the connection even if such copies exist, so the bus releases the connection's names.
+    // the connection despite these copies, so the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }

@@ -50,8 +50,8 @@ extension DescriptorChannel {
   /// two sides agree on a frame length, which Linux does not report. Linux offers frames of 1,008 bytes, and Android
   /// offers 990. If the sides agree on a shorter length, a packet takes two frames.
   ///
-  /// Packets of 667 bytes would fit into L2CAP's default size on every connection. With packets that small, 10,000
-  /// bytes would take 16 frames instead of 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
+  /// Packets of 667 bytes would fit into L2CAP's default size on every connection. With such small packets, 10,000
+  /// bytes would need 16 frames rather than 11, and an echo would take 8 % longer (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
   /// Creates a channel over an RFCOMM connection. Returns nil if the descriptor has already been taken.

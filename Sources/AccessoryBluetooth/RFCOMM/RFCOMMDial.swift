@@ -9,7 +9,7 @@ import LinuxIO
 /// second, and no service has to be registered with BlueZ, which allows only one process at a time to register it.
 ///
 /// The kernel needs about 20 ms to close an old connection. Until the old connection is closed, the kernel refuses a
-/// new one with `EBUSY` or resets both together, so the attempt is repeated a few times.
+/// new one with `EBUSY` or resets both connections, so the attempt is repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
@@ -54,7 +54,8 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // The attempt starts in a later turn, so even an immediate failure is reported after this initializer has returned.
+    // The attempt starts on a later turn of the loop, so even an immediate failure is reported after this initializer
+    // returns.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 

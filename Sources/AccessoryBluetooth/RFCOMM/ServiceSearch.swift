@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. The search does no I/O of its own. The search only builds requests and
-/// reads answers.
+/// Looks up a service's RFCOMM channel over SDP. The search performs no I/O: it only builds requests and parses
+/// answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -27,7 +27,7 @@ struct ServiceSearch {
   private var parts = 0
   private var records: [UInt8] = []
 
-  /// Creates a search for a service by UUID, such as `00000000-deca-fade-deca-deafdecacaff`.
+  /// Creates a search for the service with a UUID such as `00000000-deca-fade-deca-deafdecacaff`.
   init(for service: String) {
     let digits = service.filter { $0 != "-" }
     precondition(digits.utf8.count == 32, "\(service) is not a 128-bit UUID")
@@ -82,7 +82,7 @@ struct ServiceSearch {
   }
 
   /// Returns the RFCOMM channel found in a list of records. Each record is a list of attribute numbers and values. The
-  /// protocols are given as a list of lists: `[[L2CAP], [RFCOMM, channel]]`.
+  /// protocols form a list of lists: `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links in a capture. Reports each session's bytes in order, as well as rates, round-trip times and
+/// Follows the links in a capture. Reports each session's bytes in order, along with rates, round-trip times and
 /// protocol violations.
 ///
 /// ```swift
@@ -17,7 +17,7 @@ import IAP2
 public struct CaptureAnalysis {
   /// One result of analyzing an entry.
   public enum Event: Equatable, Sendable {
-    /// Bytes from an External Accessory session, in order and without repetitions.
+    /// Bytes from an External Accessory session, in order and without duplicates.
     case session(SessionBytes)
     /// A sentence that describes a protocol violation.
     case finding(String)

@@ -14,7 +14,7 @@ struct CapturedEnd {
   var expected: UInt8?
   /// The packets that follow a missing packet, by sequence number.
   var held: [UInt8: [UInt8]] = [:]
-  /// When each unacknowledged packet was sent, and whether it was sent more than once.
+  /// When each unacknowledged packet was sent, and whether it was retransmitted.
   var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
 }
 
@@ -158,7 +158,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for missing packets and releases the packets that follow them.
+  /// Stops waiting for missing packets and processes the packets that follow them.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -189,7 +189,7 @@ struct LinkAnalysis {
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
-        // If a packet was retransmitted, its acknowledgement could be for either transmission.
+        // The acknowledgement of a retransmitted packet could be for either transmission.
         if state.isRepeated { continue }
         let time = now - state.time
         ends[other].statistics.roundTrips.count += 1
@@ -217,8 +217,7 @@ struct LinkAnalysis {
     return events + [.session(found)]
   }
 
-  /// Remembers every session that was opened, because a session's bytes may still be in transit after the session
-  /// closes.
+  /// Remembers every session that was opened, because a session's bytes can still arrive after the session has closed.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
       var rest = message.body[...]

@@ -16,10 +16,10 @@ import IAP2
 public final class CaptureDecoder {
   /// The capture's format, or nil until it is known.
   public private(set) var form: CaptureForm?
-  /// The counts so far.
+  /// What has been counted so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines that were skipped because they are not transcript lines: the number of the first one, counting from 1,
-  /// and how many there are.
+  /// The lines that were skipped because they are not transcript lines: the 1-based number of the first one, and how
+  /// many were skipped.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -30,7 +30,7 @@ public final class CaptureDecoder {
   private var logRun: LogReader.Run?
   private var captures: [PacketCapture] = []
   private var file: CaptureFileDecoder?
-  // One narrator handles both directions, because sessions belong to the whole link.
+  // Both directions share one narrator, because a session belongs to the whole link.
   private var narrator = PacketNarrator()
 
   /// Creates a decoder. If `form` is nil, the decoder detects the format.
@@ -41,14 +41,14 @@ public final class CaptureDecoder {
   /// Whether the capture is a log or a packet file, and therefore includes times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// The lines of a log that were skipped because they contain no bytes: the first few ranges of line numbers, counting
-  /// from 1, and the total number of such lines.
+  /// The log lines that were skipped because they contain no bytes: the first few ranges of 1-based line numbers, and
+  /// how many lines were skipped in total.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
   /// Processes `bytes` and reports each entry that is now complete.
   ///
-  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before the invalid position has
-  ///   been reported.
+  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. By then, everything before the invalid
+  ///   position has been reported.
   public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {
     case .unknown(let held):
@@ -63,7 +63,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One compressed byte may expand to a thousand bytes, so the input is decompressed in small chunks.
+      // One compressed byte can expand to a thousand bytes, so the input is decompressed in small chunks.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -156,14 +156,14 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// The maximum number of a dump's repeated bytes to decode in one step.
+  /// The maximum number of bytes to decode in one step when a dump repeats bytes.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many lines are decoded at once because a `*` may stand for millions of one-byte lines.
+      // Many lines are decoded at once because a `*` can stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
@@ -187,7 +187,7 @@ public final class CaptureDecoder {
 
   // MARK: Logs
 
-  /// The maximum number of named channels in a log. A limit is needed because any text may be taken for a name.
+  /// The maximum number of named channels in a log. A limit is needed because any text could be mistaken for a name.
   private static let mostLogNames = 16
 
   private func readLog(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
@@ -236,7 +236,7 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // A transcript may claim that any number of bytes was skipped.
+    // A transcript can claim that any number of bytes were skipped.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 

@@ -12,7 +12,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A truncated packet.
     case unfinished
     case detection
-    /// An iAP1 frame of any other kind.
+    /// Any other kind of iAP1 frame.
     case iap1
     /// A control message outside a packet.
     case message
@@ -34,7 +34,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     /// The offset among the bytes that one side sent.
     case offset(Int)
-    /// The position in a transcript: the line number, and the time as written.
+    /// The position in a transcript: the line number, and the time as the line gives it.
     case line(Int, time: String)
     /// The position in a capture file: the number of the packet that contains the entry's last byte, the time since the
     /// first packet, the cable's number, counting from 1, and the offset among the bytes that the sender sent over this
@@ -147,7 +147,7 @@ public struct CaptureEntry: Equatable, Sendable {
 // MARK: - Text
 
 extension CaptureEntry {
-  /// The entry on one line: position, sender and contents.
+  /// The entry as one line: its position, sender and contents.
   public var line: String {
     let who = from.isEmpty ? "" : "\(from) "
     switch place {
@@ -186,7 +186,7 @@ extension CaptureEntry {
 // MARK: - JSON
 
 extension CaptureEntry {
-  /// Returns the entry as one JSON object. If `isVerbose` is true, the object contains all bytes of the packet.
+  /// Returns the entry as one JSON object, with all bytes of the packet if `isVerbose` is true.
   public func json(isVerbose: Bool) -> String {
     var object: JSONObject = ["v": 1, "event": event.rawValue]
     switch place {

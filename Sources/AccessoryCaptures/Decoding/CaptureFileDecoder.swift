@@ -15,7 +15,7 @@ final class CaptureFileDecoder {
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// The bytes that come from the accessory (the USB device or Bluetooth peer), and the bytes that go to it.
+    /// The bytes from and to the accessory, which is the USB device or the Bluetooth peer.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -87,7 +87,7 @@ final class CaptureFileDecoder {
     (number, place) = (frame.number, frame.offset)
     let first = first ?? frame.time
     self.first = first
-    // The times in a damaged file may have any value.
+    // A damaged file can contain any time.
     let since = frame.time.subtractingReportingOverflow(first)
     now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
     let interface = interfaces[frame.interface]
@@ -136,8 +136,8 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// Returns the native channel that an interface carries, if any. The name of an interface for a native channel
-  /// consists of the cable's name and the protocol's name.
+  /// Returns the native channel that an interface carries, if any. A native channel's interface is named after the
+  /// cable and the protocol.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -265,7 +265,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // Real files contain few link types. Link types that appear after the first sixteen are counted together.
+    // Real files contain few link types. All link types after the first sixteen are counted together.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

@@ -8,7 +8,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case transcript
   /// Another program's log, in which some lines contain bytes in hex.
   case log
-  /// The older file format of tcpdump and Wireshark.
+  /// The older file format that tcpdump and Wireshark use.
   case pcap
   /// The file format of Wireshark and of `--capture`.
   case pcapng
@@ -18,19 +18,19 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case packetlogger
 
   /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is considered a transcript if
-  /// it contains a transcript line. Other text is considered a log if it contains a log line that could not be part of
-  /// a hex dump, and otherwise hex. Anything that is not text is considered raw bytes. An iAP2 stream contains the byte
-  /// FF, so it is never text.
+  /// it contains a transcript line. All other text is considered a log if it contains a log line that could not be part
+  /// of a hex dump; otherwise, it is considered hex. Anything that is not text is considered raw bytes. An iAP2 stream
+  /// contains the byte FF, so it is never text.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  /// An input whose format is still unknown after this many bytes is assumed to be hex.
+  /// If the format is still unknown after this many bytes, the input is assumed to be hex.
   static let undecidedLimit = 1 << 16
 
   /// Returns the format of a capture that begins with `input`, or nil while more bytes are needed.
   ///
-  /// Incomplete lines are examined as well, so the first chunk of a file or the first line from a pipe is enough.
+  /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form

@@ -7,19 +7,19 @@ public enum CaptureFileItem: Sendable {
   case problem(CaptureProblem)
 }
 
-/// What a file's frames contain. Link types are numbered as in tcpdump's list.
+/// What a file's frames contain. Link type numbers are those in tcpdump's list.
 public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
   /// Link type 148 (USER1) carries a native channel's transfers as recorded by easim.
   case nativeTransport
-  /// Link types 189 and 220 are Linux's usbmon, with a header of 48 or 64 bytes.
+  /// Link types 189 and 220 are Linux usbmon captures, with 48-byte and 64-byte headers respectively.
   case usb(headerSize: Int)
   /// Link types 187 and 201 are Bluetooth HCI with a type byte. In link type 201, a direction precedes the type byte.
   case bluetoothH4(hasDirection: Bool)
-  /// Bluetooth HCI without a type byte. Only btsnoop uses this form, with the type stored in the record's flags.
+  /// Bluetooth HCI without a type byte. Only btsnoop uses this form. The record's flags contain the type.
   case bluetoothH1
-  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes indicate the type.
+  /// Link type 254, or 2001 in btsnoop, is the Linux Bluetooth monitor, whose opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
   case packetLogger
   /// Any other link type, whose frames are not decoded.
@@ -42,7 +42,7 @@ public enum CaptureLinkType: Hashable, Sendable {
 
 /// An interface in a capture file.
 public struct CaptureInterface: Equatable, Sendable {
-  /// The interface's number, which counts from 0 and is unique within the file.
+  /// The interface's number, counting from 0, which is unique within the file.
   public var number: Int
   /// What the interface's frames contain.
   public var linkType: CaptureLinkType
@@ -67,7 +67,7 @@ public struct CaptureFrame: Sendable {
   public var offset: Int
   /// The number of the interface on which the frame was recorded.
   public var interface: Int
-  /// The time in nanoseconds since 1970, or since the file's own origin if it uses a different one.
+  /// The time in nanoseconds since 1970, or since the file's own starting point if it uses a different one.
   public var time: Int64
   /// The frame's direction.
   public var direction = CaptureDirection.unknown
@@ -77,7 +77,7 @@ public struct CaptureFrame: Sendable {
   public var originalCount: Int
   /// The frame's bytes. A slice keeps its entire buffer in memory, so do not store frames while reading a large file.
   public var bytes: ArraySlice<UInt8>
-  /// The comments in the file about this frame.
+  /// The comments about this frame in the file.
   public var comments: [String] = []
 }
 
@@ -94,7 +94,7 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
   public var description: String { "byte \(offset): \(message)" }
 }
 
-/// Reads one kind of capture file, a chunk at a time.
+/// Reads one kind of capture file in chunks.
 protocol CaptureFileReader {
   /// Processes `bytes` and emits each item that is now complete.
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
@@ -126,8 +126,7 @@ struct CaptureFileState {
     window.clear()
   }
 
-  /// Assigns a number to a frame and emits it. Reports a problem the first time that a frame is older than its
-  /// predecessor.
+  /// Numbers a frame and emits it. The first time a frame is older than its predecessor, a problem is reported.
   mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
     var frame = frame
     frames += 1
@@ -180,7 +179,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // At most a partial record remains unprocessed, so moving it is cheap.
+    // Only a partial record can remain unprocessed, so moving it is cheap.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0

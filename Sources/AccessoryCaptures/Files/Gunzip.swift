@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// These CLinux functions are declared here rather than imported, so that apps do not need the headers. CLinux.h
-// documents them.
+// The CLinux functions are declared here rather than imported so that apps do not need the headers. CLinux.h documents
+// them.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,
@@ -10,7 +10,7 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Decompresses gzip data, which may arrive in chunks and have any number of members. Loads zlib only when it is
+/// Decompresses gzip data, which may arrive in chunks and have any number of members. Does not load zlib until it is
 /// needed.
 final class Gunzip {
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
@@ -18,7 +18,7 @@ final class Gunzip {
 
   private enum State {
     case member
-    /// A member has ended, and the bytes that follow may begin another one.
+    /// A member has ended, and the next bytes may begin another one.
     case between([UInt8])
     /// The last member has ended, so any further bytes are padding.
     case over

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Reads pcapng files in either byte order, with any number of sections and interfaces.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section, which has the same bytes in both byte orders.
+  /// The type of the block that starts a section. The type is the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
@@ -95,7 +95,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Blocks of other types contain names, keys, or data from other programs.
+    // All other blocks contain names, keys, or data from other programs.
     default: return
     }
   }
@@ -164,8 +164,8 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// The time resolution as encoded in the file. A value of n stands for 10 to the power of -n seconds or, if the
-  /// highest bit is set, for 2 to the power of -n seconds.
+  /// The time resolution as encoded in the file. The lower seven bits of this byte are an exponent n, which stands for
+  /// 10^-n seconds or, if the highest bit is set, for 2^-n seconds.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 

@@ -5,10 +5,10 @@ import AccessoryCore
 protocol RecordFormat {
   init()
 
-  /// The number of bytes needed before reading can begin, and how many of these bytes precede the first record.
+  /// How many bytes are needed before reading can begin, and how many of them precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// The message to show if a file is too short, to which the file's length is appended.
+  /// The message for a file that is too short. The file's length is appended to the message.
   static var shortFile: String { get }
 
   /// Returns why a file that begins with these bytes cannot have this format, or nil if it can.
@@ -115,7 +115,7 @@ struct BtsnoopFormat: RecordFormat {
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24
   static let shortFile = "a btsnoop header has 16 bytes, but the file has only"
-  /// The number of microseconds from the year 0, which is the format's epoch, to 1970.
+  /// The number of microseconds from the format's epoch, which is the year 0, to 1970.
   private static let yearZero: Int64 = 0x00DC_DDB3_0F2F_8000
 
   private var isMonitor = false

@@ -1,8 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// What an app could have observed on the cables in a capture: attachments, identifications, sessions and session
-/// bytes.
+/// Everything in a capture that an app could have observed: attachments, identifications, sessions and session bytes.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
@@ -19,7 +18,7 @@ public struct Recording: Equatable, Sendable {
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When the last of these bytes appeared, measured from the first packet of the capture.
+    /// When the last of these bytes appeared, relative to the capture's first packet.
     public var time: Instant
     /// The number of the packet that contains the last byte.
     public var packet: Int
@@ -50,7 +49,7 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel. A capture shows such a session only from the session's first transfer
+    /// Whether the session ran over a native channel. A capture shows a native session only from its first transfer
     /// onward.
     public var isNative = false
     /// The session's bytes.
@@ -86,7 +85,7 @@ public struct Recording: Equatable, Sendable {
 
   /// The attachments in the order in which they began.
   public var attachments: [Attachment] = []
-  /// Sentences that describe which parts of the capture could not be used.
+  /// Sentences about the parts of the capture that could not be used.
   public var problems: [String] = []
 
   /// The sessions of all attachments.
@@ -117,7 +116,7 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
   case transcript
   /// The capture contains no identification.
   case noIdentification
-  /// The sessions in the capture have more bytes than a recording may contain.
+  /// The sessions in the capture have more bytes than a recording can hold.
   case tooLarge
 
   /// A sentence that describes the problem and how to solve it.

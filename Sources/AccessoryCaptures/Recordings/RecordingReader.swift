@@ -32,9 +32,9 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The side that each sender's mark in the capture represents, if known from messages.
+    /// The side of the cable that each sender name in the capture stands for, if messages have revealed it.
     var marks: [String: Recording.End] = [:]
-    /// Maps the identifier of each open session to its index among the attachment's sessions.
+    /// Maps each open session's identifier to the session's index in the attachment.
     var open: [UInt16: Int] = [:]
   }
 
@@ -153,8 +153,8 @@ public struct RecordingReader {
     return values
   }
 
-  /// Determines from the first message which side is the accessory, because Bluetooth captures show only which side
-  /// made the recording.
+  /// Uses the first message to determine which side is the accessory. Bluetooth captures show only which side made the
+  /// recording.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -205,8 +205,8 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// Handles a note about the end of a native session. The side that closed the session leaves a note such as "D closed
-  /// SIDE …", and the other side leaves a note such as "A sees SIDE … that …".
+  /// Handles a note that a native session has ended. The note of the side that closed the session looks like "D closed
+  /// SIDE …", and the note of its peer looks like "A sees SIDE … that …".
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open
@@ -228,7 +228,7 @@ public struct RecordingReader {
   }
 }
 
-/// Builds a ``Recording`` from the bytes of a capture, a chunk at a time.
+/// Builds a ``Recording`` from the bytes of a capture, which may arrive in chunks.
 ///
 /// ```swift
 /// var decoder = RecordingDecoder()

@@ -22,7 +22,7 @@ struct BluetoothFrames {
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
-    /// What each L2CAP channel carries, by the receiver's channel number.
+    /// What each L2CAP channel carries. The keys are the receiver's channel numbers.
     var contents: [Int: Content] = [:]
   }
 
@@ -176,7 +176,7 @@ struct BluetoothFrames {
     let channel = payload.u16(at: 2, .little)
     // L2CAP signals and RFCOMM control frames contain channel numbers and sizes, but nothing that identifies a device.
     places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
-    // The state of this direction must be stored now because the next call uses the stored state.
+    // The state of this direction must be stored before the next call, which uses the stored state.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -219,7 +219,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// Reads L2CAP signals, which show which channels carry RFCOMM.
+  /// Reads L2CAP signals to learn which channels carry RFCOMM.
   private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
     var rest = bytes
     while rest.count >= 4 {

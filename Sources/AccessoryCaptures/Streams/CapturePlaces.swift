@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The positions of the known contents of a capture file's frames: iAP2 bytes, the headers around them, and the
-/// addresses and names of devices. All bytes that are not listed here belong to other devices and services.
+/// The positions of everything known in a capture file's frames: iAP2 bytes, the headers around them, and device
+/// addresses and names. Bytes at any other position belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
@@ -11,7 +11,7 @@ package struct CapturePlaces {
     package var pieces: [Range<Int>] = []
     fileprivate var sign = LinkSign()
     fileprivate var isLink = false
-    /// The position of the first byte, by which streams are sorted.
+    /// The position of the stream's first byte, which determines the order of streams.
     fileprivate var start: Int { pieces.first?.lowerBound ?? 0 }
   }
 

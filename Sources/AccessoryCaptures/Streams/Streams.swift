@@ -33,8 +33,8 @@ enum StreamEvent {
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection or, if `wholePlace` is true, all connections at its address have ended. Bytes that arrive after the
-  /// end belong to a new connection.
+  /// A connection has ended. If `wholePlace` is true, all connections at its address have ended. Any bytes that follow
+  /// belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -42,7 +42,7 @@ enum StreamEvent {
 /// Searches one direction of a connection for the first sign of iAP2, which is either the detection sequence or a
 /// packet's header at the start of a transfer.
 struct LinkSign {
-  /// The last bytes of earlier transfers, which may contain the beginning of a sign of iAP2.
+  /// The last bytes of earlier transfers, in which a sign of iAP2 may have begun.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
@@ -68,7 +68,7 @@ struct LinkSign {
   }
 }
 
-/// Reads frames recorded by Linux's usbmon and extracts the bytes in each device's bulk and interrupt transfers.
+/// Reads frames recorded by Linux usbmon and extracts the bytes in each device's bulk and interrupt transfers.
 ///
 /// ```
 ///  0  8  id of the transfer       10  1  endpoint, highest bit: to the host     28  4  status

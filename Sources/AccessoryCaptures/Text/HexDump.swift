@@ -10,7 +10,7 @@
 /// with `#`, `//` or three backticks are skipped.
 ///
 /// The reader determines which stream each line belongs to, whether the line's offset is as expected, and which bytes a
-/// `*` repeats. While reading, the caller collects the bytes with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// `*` repeats. The caller collects the bytes with ``takeRuns(isEnd:)`` as it reads, so a dump can have any size.
 struct HexDumpReader {
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, counting from 0.
@@ -31,8 +31,7 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Returns true if `offset` is the one expected on the next line. If `offset` is the expected one, this call also
-    /// determines the radix.
+    /// Returns true if `offset` is the one expected on the next line. If so, also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
@@ -53,13 +52,14 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes that all `*` lines of a dump may stand for in total. Without this limit, a tiny file
+  /// The maximum total number of bytes that the `*` lines of a dump may stand for. Without this limit, a tiny file
   /// could cause hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The names of the streams found so far. A name is the mark before the stream's lines ("A", "TX"), or a number if
-  /// two streams differ only in their indentation. If there is only one stream and it has no mark, its name is empty.
+  /// The names of the streams found so far. A stream's name is the mark before its lines ("A", "TX"), or a number if
+  /// two streams differ only in their indentation. The name is empty if there is only one stream and its lines have no
+  /// mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
   /// The most recent bytes, which are held back because the last byte of a dump may turn out to be padding.
@@ -111,7 +111,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of a line that is too long to be read at once.
+  /// Processes the next part of a line that is too long to read at once.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for a line with an offset")
@@ -120,8 +120,8 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// Returns the stream that a line belongs to: the one that expects the line's offset or, failing that, one that has
-  /// the same mark or indentation.
+  /// Returns a line's stream: the one that expects the line's offset or, failing that, one with the same mark or
+  /// indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
@@ -135,7 +135,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // If the offsets start over, another dump begins or the line belongs to the other direction of a followed stream.
+    // If the offsets start over, the line begins another dump or belongs to the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -164,7 +164,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for. The offset on the next line shows how many there are.
+  /// Adds the bytes that a `*` stands for. The offset on the next line shows how many bytes to add.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -193,7 +193,7 @@ struct HexDumpReader {
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // A dump of two-byte words contains a zero byte as padding if the number of bytes is odd.
+    // If the number of bytes is odd, a dump of two-byte words ends with a zero byte as padding.
     streams[current].count -= 1
     guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(

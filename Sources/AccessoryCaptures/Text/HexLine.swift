@@ -20,7 +20,7 @@ struct HexLine: Equatable {
   let number: Int
   let column: Int
   let indentation: Int
-  /// The mark that names the sender, or an empty string if the line has no mark.
+  /// The mark that identifies the sender, such as `TX`, or an empty string if the line has none.
   let mark: String
   let content: Content
 }
@@ -37,8 +37,8 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// The number of columns before these bytes, which is greater than zero for all parts of a long line except the
-  /// first.
+  /// The number of columns before these bytes. For a long line that is read in parts, this number is 0 only for the
+  /// first part.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
@@ -240,7 +240,7 @@ struct HexLineScanner {
       at += 1
     }
     while at < bytes.count, Self.isBlank(bytes[at]) || !isDump && Self.isSeparator(bytes[at]) {
-      // A tab counts as two blanks.
+      // A tab is counted as two blanks.
       if Self.isBlank(bytes[at]) { gap += bytes[at] == 0x09 ? 2 : 1 }
       at += 1
     }

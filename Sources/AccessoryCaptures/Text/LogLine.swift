@@ -15,7 +15,7 @@ struct LogLine: Equatable {
   var bytes: [UInt8]
   /// Whether the line consists only of bytes, possibly with an offset before them and a text column after them.
   var isBare: Bool
-  /// The decoder's name in a line from sigrok-cli, if nothing else precedes the byte: "uart-1" in `uart-1: FF`.
+  /// The decoder's name in a sigrok-cli line, when it is the only thing before the byte: "uart-1" in `uart-1: FF`.
   var decoder: String?
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
@@ -69,8 +69,9 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// Converts a word to bytes. Returns nil if the word does not represent bytes. A long word of digits may be some
-  /// other number, so it is considered bytes only if it begins like iAP2 or is part of a run.
+  /// Converts a word to bytes. Returns nil if the word does not represent bytes. A long string of digits might be an
+  /// ordinary number, so it is treated as bytes only if it starts like an iAP2 packet, follows other bytes, is alone on
+  /// its line, or contains at least eight bytes and a letter.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
@@ -120,7 +121,7 @@ struct LogLine: Equatable {
     return .milliseconds(count)
   }
 
-  /// Reads seconds, with or without a fraction, to nanosecond precision.
+  /// Reads a number of seconds, with or without a fraction, to nanosecond precision.
   private static func seconds(_ text: some StringProtocol) -> Duration? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }

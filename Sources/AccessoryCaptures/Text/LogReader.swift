@@ -3,7 +3,7 @@ import AccessoryCore
 /// Reads other programs' logs line by line. A log may be any text that contains bytes in hex, the log of iOS's
 /// `accessoryd`, the text of `btmon`, or a CSV file of UART data from Saleae Logic or PulseView (sigrok).
 ///
-/// The reader uses every line that it recognizes and counts the others. Unknown lines are not errors, because most of
+/// The reader uses the lines that it recognizes and counts the others. Unknown lines are not errors, because most of
 /// these formats are not fully documented and users often paste only part of a log.
 struct LogReader {
   struct Run: Equatable {
@@ -12,7 +12,7 @@ struct LogReader {
     var name: String
     var bytes: [UInt8]
     var line: Int
-    /// The time, measured from the first time in the log.
+    /// The time since the first time in the log.
     var time: Duration
   }
 
@@ -25,12 +25,12 @@ struct LogReader {
   private var isBtmon = false
   /// The most recent direction, which also applies to the lines that follow if they contain only bytes.
   private var direction = ""
-  /// The number of bytes that remain in the current RFCOMM frame of btmon's text, or nil outside a frame.
+  /// How many bytes remain in the current RFCOMM frame of btmon's text, or nil outside a frame.
   private var frameRest: Int?
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Returns true if a line shows that a text is a log, because the line cannot be part of a hex dump.
+  /// Returns true if a line cannot be part of a hex dump, which shows that the text is a log.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
@@ -60,7 +60,7 @@ struct LogReader {
       return nil
     }
     if isBtmon { return readBtmon(text, found, line) }
-    // Times in other text are ignored because a version number, as in "monitor ver 5.66", can look like a time.
+    // Times in other text are ignored because a version number can look like a time ("monitor ver 5.66").
     if found.direction != nil || !found.bytes.isEmpty { note(found.time) }
     if let own = found.direction { direction = own }
     guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil || found.decoder != nil

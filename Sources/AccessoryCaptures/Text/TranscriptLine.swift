@@ -8,7 +8,7 @@ public enum WireEnd: String, Sendable {
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as written, in seconds.
   public let time: String
-  /// The side that sent the packet or that the line concerns.
+  /// The side that sent the packet, or the side that the line describes.
   public let end: WireEnd
   /// The packet's contents, as text.
   public let text: String
@@ -88,7 +88,7 @@ struct LineCutter {
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // A word that fills the second half of a part is split, but never in the middle of a byte.
+    // If a word fills the second half of a part, it is split, but never in the middle of a byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
