@@ -4,8 +4,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Bluetooth in both roles. Hosts find paired accessories, and simulated accessories appear on one of this machine's
-/// adapters.
+/// The Bluetooth medium for both roles. Hosts find paired accessories, and simulated accessories use one of this
+/// machine's adapters.
 final class BluetoothMedium: Medium {
   let kinds = [Address.Kind.bt]
   let capacity = PortCapacity.one
@@ -13,7 +13,7 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The Bluetooth host of each loop. All finders on a loop share one host, because BlueZ does not let two D-Bus
+  /// The Bluetooth host for each loop. All finders on a loop share one host, because BlueZ does not let two D-Bus
   /// clients offer the same service.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
@@ -84,7 +84,7 @@ final class BluetoothMedium: Medium {
 /// Reports when paired accessories change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
-  // Paging a device that is out of range takes seconds, and no event is reported when the device is back in range.
+  // Paging a device that is out of range takes seconds, and no event tells when the device is back in range.
   let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
 
   private let selector: Address.BluetoothSelector
@@ -92,7 +92,8 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// A placeholder that explains why no device is listed: Bluetooth cannot be used, or BlueZ does not know the device.
+  /// A placeholder that explains why no device is listed, either because Bluetooth cannot be used or because BlueZ does
+  /// not know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -193,7 +194,7 @@ private final class BluetoothPort: Port {
 
   deinit { accessory.stop() }
 
-  /// The port's address. The port's address has a form such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
+  /// The port's address. Once the adapter is known, the port's address looks like "bt:hci0 (00:AA:01:00:00:42)".
   var place: String {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }
@@ -236,7 +237,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // A device that offered the service at the time of pairing may offer it again.
+      // A device that offered the service when it was paired might offer it again.
       case .noSuchService, .refused, .busy, .failed: .failed(address, error.description)
       }
   }

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessoryUSB
 import LinuxIO
 
-/// Simulated accessories on this machine's USB device port. Each accessory is a gadget provided through FunctionFS.
+/// Simulated accessories on this machine's USB device port, each of which is a gadget provided through FunctionFS.
 struct GadgetMedium: Medium {
   let kinds = [Address.Kind.gadget]
   let capacity = PortCapacity.one
@@ -20,7 +20,7 @@ struct GadgetMedium: Medium {
   }
 }
 
-/// A USB device port on this machine with one accessory, which is a gadget provided through FunctionFS.
+/// A USB device port on this machine, with one accessory that is provided as a gadget through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing the port unbinds it, and releasing the port removes it.
 /// Before a new gadget is created, gadgets left behind by killed processes are removed.

@@ -21,8 +21,8 @@ struct USBIPMedium: Medium {
   }
 }
 
-/// A USB bus that other machines can reach. The bus is a USB/IP server at an address and can have any number of
-/// accessories.
+/// A USB bus that other machines can reach, implemented as a USB/IP server. Any number of accessories can be plugged
+/// into the bus.
 ///
 /// The server listens for connections until the bus is released. When an accessory is unplugged, the host sees the
 /// accessory's device disconnect, and the server no longer lists it. An accessory keeps its bus ID when it is plugged
@@ -33,7 +33,7 @@ struct USBIPMedium: Medium {
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
 final class USBIPBus {
-  /// The address on which the server is listening, including the port, even if the system chose it.
+  /// The address on which the server is listening, including the port, even a port that the system chose.
   let address: Address
 
   private let server: USBIPServer
@@ -81,7 +81,7 @@ final class USBIPBus {
 }
 
 final class USBIPPort: Port {
-  // The bus is retained so that the server exists for as long as an accessory can be plugged into the bus.
+  // The bus is retained so that its server exists for as long as an accessory can be plugged in.
   private let bus: USBIPBus
   private let export: USBIPExport
 

@@ -28,7 +28,7 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // Opening a device is retried because no event is reported when another program releases the device or when access is
+  // Opening a device is retried because no event tells when another program releases the device or when access is
   // granted.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 

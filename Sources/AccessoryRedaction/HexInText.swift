@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Redacts bytes that text shows in hex, such as data, damaged packets, and parts of messages.
+/// Redacts bytes that appear as hex in text, such as data, damaged packets, and parts of messages.
 enum HexInText {
   /// Redacts the text in place, without changing its length.
   static func rewrite(_ text: inout [UInt8], _ names: inout SecretNames) {
@@ -30,7 +30,7 @@ enum HexInText {
     case data
   }
 
-  /// Returns what kind of bytes follow `before`, or nil if the digits that follow are not bytes.
+  /// Returns the kind of bytes that follow `before`, or nil if the digits that follow are not bytes.
   private static func use(before: ArraySlice<UInt8>, _ names: SecretNames) -> Use? {
     let text = String(decoding: before.suffix(200), as: UTF8.self)
     if text.hasSuffix("to no packet: ") { return .damaged }
@@ -54,7 +54,7 @@ enum HexInText {
       var end = place + 2
       while end + 2 < text.count, text[end] == UInt8(ascii: " "), byte(text, end + 1) != nil { end += 3 }
       if end < text.count, text[end] != UInt8(ascii: " ") {
-        // The digits that looked like the last pair were the start of a longer word.
+        // What looked like the last pair of digits was the start of a longer word.
         if ![UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\"")].contains(text[end]) { end -= 3 }
       }
       if end > place { return place..<end }

@@ -5,7 +5,7 @@ struct JSONText {
   enum Use: Equatable {
     /// Text that may contain secrets.
     case text
-    /// The string is a secret, which is clear from the member's key.
+    /// The string is a secret, as the member's key shows.
     case secret(SecretKind)
     /// Bytes of the named stream, written in hex.
     case hex(String)
@@ -37,7 +37,7 @@ struct JSONText {
     for value in values { _ = read(value) }
   }
 
-  /// The value of a member or an element: either a string, given by its index, or a number.
+  /// The value of a member or an element: a string, given by its index, or a number.
   private enum Value {
     case text(Int)
     case number(String)
@@ -68,8 +68,8 @@ struct JSONText {
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers on native channels belong to a separate stream. If a fault changed a packet, a trace contains the
-    // packet twice, so changed packets are treated as a separate stream.
+    // Transfers on native channels belong to a separate stream. A trace contains a packet twice if a fault changed it,
+    // so changed packets are treated as a separate stream.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }

@@ -1,11 +1,11 @@
 import AccessoryFormats
 import IAP2
 
-/// A log that contains bytes in hex, or a hex dump. Bytes in a log are redacted in the same way as those in a capture.
-/// Everything else is replaced, except numbers and the words that a decoder needs.
+/// A log that contains bytes in hex, or a hex dump. Bytes in a log are redacted like those in a capture. All other text
+/// is replaced, except numbers and the words that a decoder needs.
 ///
-/// The reader can only guess which digits represent bytes. If a wrong guess changes the decoder's output or leaves a
-/// secret in it, the file is refused.
+/// The reader guesses which digits represent bytes. If a wrong guess changes the decoder's output or leaves a secret in
+/// it, the file is refused.
 struct LogDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -24,7 +24,7 @@ struct LogDocument: RedactedDocument {
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
-  /// Words that are kept because they are useful to the decoder or to people who read the log.
+  /// Words that are kept because the decoder, or a person who reads the log, needs them.
   private static let kept: Set<String> = [
     "a", "d", "acl", "data", "rfcomm", "uih", "unnumbered", "info", "length", "packet", "packets", "bytes", "byte",
     "uart",
@@ -35,7 +35,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset. If they do, a number on a line of its own is the dump's final offset.
+    /// Whether lines begin with an offset. If they do, a number that is alone on a line is the dump's final offset.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -119,7 +119,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// Returns the longest run of words that consist of bytes. The run does not include an offset that precedes it.
+  /// Returns the longest run of words that consist of bytes. An offset that precedes the run is not part of it.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {
@@ -188,7 +188,8 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Redacts the text that follows the bytes. The text either shows the bytes as characters or contains other words.
+  /// Redacts the text that follows the bytes. This text either shows the bytes as characters or contains unrelated
+  /// words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)

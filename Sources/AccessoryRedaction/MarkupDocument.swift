@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// An HTML page or a JUnit file. Redaction changes the text, the attribute values and, in a trace, the data.
 ///
-/// A trace identifies its secrets. Other pages do not identify their secrets, so they must be redacted together with
-/// the JSON report of the same run.
+/// A trace shows which values are secrets. Any other page must be redacted together with the JSON report of the same
+/// run.
 struct MarkupDocument: RedactedDocument {
   let isCapture = false
   var namesSecrets: Bool { !data.isEmpty }

@@ -4,10 +4,9 @@ import AccessoryFormats
 import IAP2
 
 /// Replaces secrets in files before the files are shared. Secrets are serial numbers, addresses, names, certificates
-/// and passphrases. A secret's replacement has the same length as the secret and is the same in all files.
+/// and passphrases. A secret's replacement has the secret's length and is the same in all files.
 ///
-/// All files are read before the first one is rewritten, so a name that is found in one file is also replaced in the
-/// others.
+/// All files are read before any file is rewritten, so a name found in one file is replaced in every file.
 ///
 /// ```swift
 /// var redaction = Redaction(keeping: [.payload])
@@ -21,15 +20,14 @@ public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20
 
-  /// The secrets that were found, and how many times secrets of each kind were replaced.
+  /// The secrets that were found, with the number of replacements of each kind.
   public private(set) var names: SecretNames
   private var files: [(name: String, document: any RedactedDocument, sketch: CaptureSketch?)] = []
   private let progress: (_ step: String, _ fraction: Double) -> Void
 
   /// Creates a redaction that has no files yet.
   ///
-  /// - Parameter progress: called from time to time with the current step and how much of it is complete, as a
-  ///   fraction.
+  /// - Parameter progress: called from time to time with the current step and the fraction of it that is complete.
   public init(
     keeping kept: Set<SecretKind>, progress: @escaping (_ step: String, _ fraction: Double) -> Void = { _, _ in }
   ) {
@@ -43,7 +41,7 @@ public struct Redaction {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
       let document = try Self.document(bytes)
-      // Only a sketch of the original is kept, so that the file's bytes are not in memory twice.
+      // Only a sketch of the original is kept, so that the file's bytes are in memory only once.
       let sketch = document.isCapture ? CaptureSketch(bytes) { progress("reading \(name)", $0) } : nil
       if document is TranscriptDocument, let reason = sketch?.refusal { throw RedactionRefusal("", reason) }
       files.append((name, document, sketch))
@@ -124,10 +122,10 @@ public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConverti
 protocol RedactedDocument {
   /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
-  /// Whether the file identifies its secrets. A file that does not identify its secrets can be redacted only together
-  /// with one that does.
+  /// Whether the file shows which values are secrets. A file without this information must be redacted together with a
+  /// file that has it.
   var namesSecrets: Bool { get }
-  /// Adds the secrets in the file to `names`. A document that is read line by line also reports its progress.
+  /// Adds the secrets in the file to `names`. Documents that are read line by line also report progress.
   mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void)
   /// Returns the file with its secrets replaced. Call this method only once, because it may release the document's
   /// data.
@@ -139,7 +137,7 @@ private struct CaptureSketch: Equatable {
   /// The number of bytes that the decoder reads at a time.
   private static let step = 1 << 20
 
-  /// The reason why the file cannot be read as a transcript, or nil if it can.
+  /// Why the file cannot be read as a transcript, or nil if it can.
   let refusal: String?
   /// A hash of all entries.
   private let entries: Int
@@ -174,7 +172,7 @@ private struct CaptureSketch: Equatable {
         let end = min(place + Self.step, bytes.count)
         try decoder.append(Array(bytes[place..<end]), take)
         place = end
-        // A single-chunk file is read too quickly to need a progress report.
+        // A file that fits in one chunk is read too quickly to need a progress report.
         if place < bytes.count { progress(Double(place) / Double(bytes.count)) }
       }
       try decoder.finish(take)

@@ -19,7 +19,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   /// Data that apps and accessories exchange.
   case payload
 
-  /// The text at the start of a replacement.
+  /// The text that a replacement starts with.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -37,11 +37,11 @@ public enum SecretKind: String, CaseIterable, Sendable {
 /// A parameter in a control message: its position in the message, and its entry in the catalog.
 struct ParameterPlace {
   let message: UInt16
-  /// The numbers of the groups that contain the parameter, followed by the parameter's own number.
+  /// The numbers of the enclosing groups, followed by the parameter's own number.
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
-  /// Returns what kind of secret this parameter is, or nil if its value may be shown.
+  /// Returns what kind of secret this parameter is, or nil if its value is not secret.
   ///
   /// Values known to be harmless are kept. All other values of three or more bytes are replaced, so parameters that are
   /// missing from the catalog cannot reveal anything.

@@ -1,18 +1,18 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets in one or more files, with their replacements. A replacement has the same length as its secret and is
-/// used in all files.
+/// The secrets found in one or more files, and their replacements. A replacement has the same length as its secret and
+/// is used in all files.
 public struct SecretNames: Sendable {
-  /// How many secrets of one kind were replaced.
+  /// The number of replaced secrets of one kind.
   public struct Count: Equatable, Sendable {
     /// The number of distinct secrets.
     public var values = 0
-    /// The number of places at which secrets of this kind were replaced.
+    /// How many times secrets of this kind were replaced.
     public var places = 0
   }
 
-  /// The kinds of secrets that are to be kept.
+  /// The kinds of secrets that are not replaced.
   public let kept: Set<SecretKind>
   /// How many secrets were replaced, by kind.
   public private(set) var counts: [SecretKind: Count] = [:]
@@ -30,7 +30,7 @@ public struct SecretNames: Sendable {
   /// Adds a secret. A single byte is ignored because it reveals nothing.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
     var value = [UInt8](value)
-    // An address that is written as text is the same secret as the bytes of the address.
+    // An address in text form is the same secret as the address in bytes.
     if value.count == 17, kind == .address, let bytes = Self.address(value) { value = bytes }
     guard value.count > 1, !kept.contains(kind), names[value] == nil, value.contains(where: { $0 != 0 }) else { return }
     counts[kind, default: Count()].values += 1
@@ -57,7 +57,7 @@ public struct SecretNames: Sendable {
     index[key, default: []].insert(value, at: place ?? index[key]?.count ?? 0)
   }
 
-  /// Returns the replacement, or nil if the value is not a secret or if it is to be kept.
+  /// Returns the replacement for a value, or nil if the value is not a secret or its kind is kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
       // Addresses may be written with uppercase or lowercase letters.
@@ -82,8 +82,8 @@ public struct SecretNames: Sendable {
     return parts.count == 6 && bytes.count == 6 ? bytes : nil
   }
 
-  /// Returns a replacement of the same length, such as "serial-1------". For an address, returns a locally administered
-  /// address.
+  /// Returns a replacement of the same length, such as "serial-1------". An address is replaced with a locally
+  /// administered one.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
       return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
@@ -92,7 +92,7 @@ public struct SecretNames: Sendable {
     if whole.count <= value.count {
       return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
     }
-    // If a value is too short for the label, it is replaced with the number in base 26.
+    // A value that is too short for the label is replaced with the number, written in base 26.
     var rest = number
     var letters: [UInt8] = []
     for _ in 0..<value.count {
@@ -135,7 +135,7 @@ public struct SecretNames: Sendable {
     return isChanged
   }
 
-  /// If the bytes are truncated in the middle of a secret, replaces the part of the secret that remains.
+  /// If the bytes are cut off within a secret, replaces the part of the secret that is present.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)

@@ -22,7 +22,7 @@ struct ShownMessages {
   /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
-      // Most colons are not part of an address, so this check avoids unnecessary parsing.
+      // Most colons are not part of an address, so this check saves needless parsing.
       guard place + 3 < line.endIndex, [UInt8(ascii: ":"), UInt8(ascii: "-")].contains(line[place + 3]) else {
         continue
       }

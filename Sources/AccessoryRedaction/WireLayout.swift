@@ -13,7 +13,7 @@ struct WireLayout {
   private(set) var control: [Range<Int>] = []
   /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
-  /// For each retransmitted payload, the positions of the copy and of the first transmission.
+  /// The positions of each retransmitted payload and of its first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
   /// The positions of each payload and its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
@@ -31,7 +31,7 @@ struct WireLayout {
 
   init() {}
 
-  /// Creates the layout for transfers on a native channel, which do not contain packets.
+  /// Creates the layout of transfers on a native channel, which contain no packets.
   init(native range: Range<Int>) { data[-1] = [range] }
 
   init(_ bytes: [UInt8]) {
@@ -53,7 +53,7 @@ struct WireLayout {
         spoiled.append((header, payload))
       case .unfinished: damaged.append(inside)
       case .legacy:
-        // An iAP1 frame ends with a checksum of the same kind as that of an iAP2 packet.
+        // An iAP1 frame ends with the same kind of checksum as an iAP2 packet.
         let payload = piece.range.dropFirst(5).dropLast()
         guard !payload.isEmpty else { break }
         checksums.append((payload, piece.range.upperBound - 1))
@@ -178,7 +178,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // The remaining bytes do not form parameters, so all of them are replaced.
+        // The remaining bytes are not valid parameters, so all of them are replaced.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)

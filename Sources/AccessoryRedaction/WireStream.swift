@@ -1,11 +1,10 @@
 import IAP2
 
 /// The bytes that one side sent, collected from the whole file. The stream finds and replaces the secrets in messages,
-/// and it corrects checksums.
+/// and corrects the checksums.
 ///
-/// Packets are put in order because a message may span several packets. All copies of a retransmitted packet are
-/// changed. Damaged packets and bytes outside packets are overwritten in such a way that a decoder still reports the
-/// same damage.
+/// Packets are sorted because a message can span several packets. All copies of a retransmitted packet are changed.
+/// Damaged packets and bytes outside packets are overwritten so that a decoder still reports the same damage.
 struct WireStream {
   /// Whether the bytes are transfers on a native channel, which do not contain packets.
   let isNative: Bool

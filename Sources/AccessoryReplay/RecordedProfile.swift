@@ -49,7 +49,7 @@ extension Profile {
     if !found.isEmpty { transports = found }
   }
 
-  /// Returns a file name for a model, for example `lawk-view` for "Lawk View".
+  /// Returns a file name for a model, such as `lawk-view` for "Lawk View".
   private static func name(for model: String) -> String {
     let words = model.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     return words.isEmpty ? "recorded" : words.joined(separator: "-")
@@ -71,9 +71,9 @@ extension Profile.Transport {
   }
 }
 
-/// Reproduces the sessions of a recorded accessory, for use with an accessory that you plug in yourself.
+/// Reproduces the sessions of a recorded accessory when you plug in the accessory yourself.
 ///
-/// Each new session plays the next recorded session of the same protocol. After the last recorded session, playback
+/// Each new session replays the next recorded session for the same protocol. After the last recorded session, playback
 /// starts over with the first session. If the bytes from the device differ from the recording, the session is closed
 /// and a warning is added to the accessory's timeline.
 ///

@@ -46,14 +46,14 @@ extension Profile {
   }
 }
 
-/// The requests in recorded sessions, with their answers.
+/// The requests in recorded sessions and the answers to them.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
     var pattern: BytePattern?
-    /// The answer as a template into which parts of the request are inserted, or nil if the answer is always the same.
+    /// A template for the answer into which parts of the request are inserted, or nil if the answer is always the same.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -64,12 +64,12 @@ struct RecordedExchanges {
     case pattern(String)
   }
 
-  /// The maximum number of different answers to the same request that are turned into rules.
+  /// The maximum number of different answers to one request that become rules.
   static let mostAnswers = 16
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
   private(set) var exchanges: [Exchange] = []
-  /// The bytes that the accessory sent before a session's first request, with their delays.
+  /// The bytes that the accessory sent before a session's first request, and their delays.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
   /// Notes about differences between the two recordings that could not be turned into wildcards.
   private(set) var notes: [String] = []
@@ -188,12 +188,12 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules in the form of a script. If a request received different answers over time, the rules give those answers
+  /// The rules in the form of a script. If a request was answered differently each time, the rules give those answers
   /// in order and then repeat the last one.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
-    // Rules that match exactly come before rules that use patterns.
+    // Rules for exact requests come before rules with patterns.
     for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
       if answers[exchange.key] == nil { order.append(exchange.key) }
       answers[exchange.key, default: []].append(exchange)
@@ -227,8 +227,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// Returns a time in whole milliseconds. Times under 5 ms are returned as zero, because the link alone may take that
-  /// long.
+  /// Returns a time in whole milliseconds. Times under 5 ms become zero, because the link alone can take that long.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

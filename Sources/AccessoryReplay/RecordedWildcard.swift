@@ -65,8 +65,8 @@ struct RecordedWildcard {
 
   // MARK: Differences
 
-  /// Returns the parts that differ. If the requests have the same length, any number of parts may differ. Otherwise, a
-  /// single part differs, which lies between a common beginning and a common end.
+  /// Returns the parts that differ. If the requests have the same length, any number of parts may differ. Otherwise,
+  /// there is a single part that differs, between a common beginning and a common end.
   private static func differences(
     _ one: [UInt8], _ other: [UInt8]
   ) -> [(one: Range<Int>, other: Range<Int>)] {
@@ -88,14 +88,13 @@ struct RecordedWildcard {
     return ranges
   }
 
-  /// Returns the range. If the range contains only digits in both recordings, it is first extended to include any
-  /// digits next to it.
+  /// Returns the range, extended to include adjacent digits if it contains only digits in both recordings.
   private static func widened(
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // The bytes next to the range are either the same in both recordings or belong to another difference that is
-    // extended in the same way.
+    // The bytes next to the range either are the same in both recordings or belong to another range, which is extended
+    // in the same way.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count

@@ -13,13 +13,13 @@ public struct ReplayMask: Equatable, Sendable {
   /// The version of the file format.
   public static let formatVersion = 1
 
-  /// The entries. A byte is not compared if it is covered by any of the entries.
+  /// The entries. A byte is not compared if any entry covers it.
   public var entries: [Entry] = []
 
   /// Creates a mask that covers nothing.
   public init() {}
 
-  /// The bytes to ignore: either a range in one session or a pattern wherever it occurs.
+  /// The bytes to ignore: either a range within sessions, or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
     /// The session's number, counting from 1, or 0 for all sessions.
     public var session = 0
@@ -27,7 +27,7 @@ public struct ReplayMask: Equatable, Sendable {
     public var protocolName: String?
     /// The side that sends the bytes, or nil for both sides.
     public var from: Recording.End?
-    /// The offset of the first byte within all the data that the sender sends in the session.
+    /// The offset of the first byte in the data that the sender sends in the session.
     public var offset = 0
     /// The number of bytes, or 0 if the entry is a pattern.
     public var count = 0
@@ -59,8 +59,8 @@ public struct ReplayMask: Equatable, Sendable {
     /// The bytes. A nil element stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if all or none of its bytes
-    /// are wildcards.
+    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if either all or none of its
+    /// bytes are wildcards.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
@@ -79,7 +79,7 @@ public struct ReplayMask: Equatable, Sendable {
       self.bytes = bytes
     }
 
-    /// The pattern in the form used in mask files.
+    /// The pattern as it is written in mask files.
     public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
 
     static let format = Format<Pattern>.parsed(
@@ -94,8 +94,8 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// Returns the ranges of bytes from one side of a session that are not compared. The ranges are sorted and do not
-  /// overlap.
+  /// Returns the ranges that are not compared among the bytes from one side of a session. The ranges are sorted and do
+  /// not overlap.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {

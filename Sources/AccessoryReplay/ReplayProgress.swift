@@ -10,7 +10,7 @@ public struct ReplaySettings: Sendable {
     case times(Double)
     case max
 
-    /// Converts a recorded delay to the delay to use in the replay.
+    /// Converts a recorded delay to the delay in the replay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero
@@ -21,11 +21,11 @@ public struct ReplaySettings: Sendable {
 
   /// The speed at which recorded delays are replayed.
   public var speed = Speed.times(1)
-  /// The bytes that may differ from the recording.
+  /// Which bytes are allowed to differ from the recording.
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other side may send its bytes, or nil if there is no limit.
+  /// How much later than in the recording the other side may send its bytes, or nil if there is no limit.
   public var patience: Duration?
 
   /// How long to watch for additional bytes after a session's last recorded byte. Any additional byte is considered a
@@ -44,9 +44,9 @@ public struct ReplayProgress: Equatable, Sendable {
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
-    /// The number of bytes from the other side that arrived as recorded.
+    /// How many of the other side's bytes arrived as recorded.
     public var received: Int
-    /// How many of the received bytes were not compared because the mask covers them.
+    /// How many received bytes were not compared because the mask covers them.
     public var masked = 0
     /// The number of bytes that this side sends in the recording.
     public var sent: Int
@@ -58,7 +58,7 @@ public struct ReplayProgress: Equatable, Sendable {
 
   /// The sessions that were played, in the order in which they ended.
   public private(set) var sessions: [Session] = []
-  /// Differences that do not belong to any session.
+  /// Differences that do not concern a particular session.
   public private(set) var differences: [ReplayDifference] = []
   /// The number of sessions in the recording.
   public let count: Int
@@ -97,9 +97,9 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     case ended(String, missing: Int)
     /// The expected bytes did not arrive in time.
     case missing(bytes: Int, within: Duration)
-    /// The session should have ended but did not.
+    /// The session did not end when it should have.
     case stayedOpen(within: Duration)
-    /// A session was opened that does not appear in the recording at this point.
+    /// A session was opened that the recording does not have at this point.
     case unexpectedSession(expected: String?)
     /// The accessory did not offer the protocol or refused the session.
     case notOpened(String)
@@ -123,7 +123,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var protocolName: String
   /// The side that sent the bytes or should have sent them.
   public var from: Recording.End
-  /// The offset of the difference within all the data that the sender sends in the session.
+  /// The offset of the difference in the data that the sender sends in the session.
   public var offset = 0
   /// The number of the captured packet that contains the expected bytes, or 0 if there is none.
   public var packet = 0
@@ -131,7 +131,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var expected: [UInt8] = []
   /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// The offset at which ``expected`` and ``got`` begin, within all the data that the sender sends in the session.
+  /// The offset at which ``expected`` and ``got`` begin in the data that the sender sends in the session.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {

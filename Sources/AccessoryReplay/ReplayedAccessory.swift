@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory in a recording. The accessory plugs itself in, identifies itself, answers in sessions, and
-/// unplugs itself exactly as recorded. Everything except the link and the authentication comes from the recording.
+/// Plays the accessory in a recording. The accessory plugs itself in, identifies itself, answers in its sessions and
+/// unplugs itself, exactly as recorded. Everything except the link and the authentication comes from the recording.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -25,7 +25,7 @@ public final class ReplayedAccessory {
   public private(set) var progress: ReplayProgress
   /// Whether the replay has finished, has stopped at a difference, or was ended with ``unplug(_:)``.
   public private(set) var isOver = false
-  /// What the accessory expects the device and its app to do next, or nil if it expects nothing.
+  /// What the accessory expects the device or its app to do next, or nil if it is not waiting for anything.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -112,7 +112,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// Ends the attachment once all its sessions are over and the rest of its recorded time has passed.
+  /// Ends the attachment once its sessions have ended and the rest of its recorded time has passed.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]

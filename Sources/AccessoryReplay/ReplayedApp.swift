@@ -75,8 +75,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due. A session is due once the previous one has been opened and all sessions that
-  /// ended before it in the recording have ended.
+  /// Opens the sessions that are due. A session is due once the session before it has been opened and every session
+  /// that ended before it in the recording has ended.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -122,7 +122,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory was disconnected in the recording before it connected again.
+  /// How long the accessory stayed disconnected in the recording before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

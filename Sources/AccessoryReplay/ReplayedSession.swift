@@ -24,7 +24,7 @@ final class SessionPlayer: SessionHandler {
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must arrive before this side continues, or 0 if it is not waiting for bytes.
+  /// How many bytes are still missing, or 0 if this side is not waiting for bytes.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -44,7 +44,7 @@ final class SessionPlayer: SessionHandler {
     settling?.cancel()
   }
 
-  /// Starts playing in a newly opened session and becomes the session's handler.
+  /// Starts playing a session that was just opened, and becomes its handler.
   func start(on session: Session) {
     self.session = session
     // The first action may already be due, but a session does not call a handler that is still being created.
@@ -124,7 +124,7 @@ final class SessionPlayer: SessionHandler {
 /// The state machine for one side of a recorded session. This machine decides what to send and when, and whether the
 /// other side behaves as recorded.
 ///
-/// Before this side sends, it waits for all the bytes that had arrived at this point in the recording, and then for the
+/// Before sending, this side waits for all the bytes that had arrived by then in the recording, and then for the
 /// recorded delay. The other side's bytes are compared as one stream, so they may be split differently and may arrive
 /// earlier than in the recording.
 ///
@@ -159,8 +159,8 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The most recently received bytes, which are shown as the context of a difference.
   private var recent: [UInt8] = []
-  /// When the recorded delay before the next action starts: at the last action or, if that is later, when the last of
-  /// the bytes that the next action needs arrived.
+  /// The time from which the recorded delay before the next action is measured: when the previous action was performed
+  /// or, if later, when the last byte that the next action needs arrived.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -243,7 +243,7 @@ struct ReplayedSession {
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// Returns the difference to report if expected bytes do not arrive in time, or nil if no bytes are expected.
+  /// Returns the difference to report when expected bytes have not arrived in time, or nil if no bytes are expected.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -266,8 +266,7 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes are aligned when they are
-    // printed.
+    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes line up when printed.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
