@@ -13,7 +13,7 @@ public var EAConnectionIDNone: Int { 0 }
 /// Use names and numbers for display only. To decide whether to open a session, check ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
 open class EAAccessory: NSObject {
-  /// The accessory's properties as the device published them, which never change.
+  /// The properties that the device published, which never change.
   let published: PublishedAccessory
   let realm: AccessoryRealm
   private let delegateLock = Lock()

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`. The stand-in has the app's state, and posts notifications when that state
+/// A stand-in for UIKit's `UIApplication`. The stand-in stores the app's state, and posts notifications when the state
 /// changes. No screen is simulated.
 ///
 /// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
@@ -51,7 +51,7 @@ public import Foundation
     case didBecomeActive
   }
 
-  /// Posts the notification of a state change. A notification with "will" in its name is posted before the state
+  /// Posts the notification for a state change. A notification with "will" in its name is posted before the state
   /// changes.
   package func take(_ step: Step) {
     switch step {

@@ -166,7 +166,8 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns the most important reason since the last call. If there is no reason, waits for up to `limit`.
+  /// Returns the most important reason that has arisen since the last call. If there is no reason, waits for up to
+  /// `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

@@ -5,11 +5,11 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Uses operating system data to find out whether the app may still do something without being called.
+/// Uses operating system data to determine whether the app could still act on its own.
 ///
-/// If a world has nothing scheduled, a wait continues only while the app may still do something in real time. Without
-/// this check, every unsuccessful wait would last until its timeout. If the app's state cannot be determined, the app
-/// counts as waiting.
+/// If a world has nothing scheduled, a wait continues only while the app could still act in real time. Without this
+/// check, every unsuccessful wait would last until its timeout. If the app's state cannot be determined, the app counts
+/// as waiting.
 enum AppAtRest {
   enum Finding {
     /// No thread, task or timer in the process will become active before the limit.
@@ -40,7 +40,7 @@ enum AppAtRest {
     return found
   }
 
-  /// Whether the process has created sockets. Another process may answer on such a socket.
+  /// Whether the process has created sockets, through which another process might answer.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
   /// The sockets that existed when the program was loaded.

@@ -22,7 +22,7 @@ extension SimulatedWorld {
   /// everything that affects the app from outside.
   ///
   /// Before `app` is called for a step that kills, crashes or launches the app, the world performs that step
-  /// (``killApp(sessions:)``, ``launchApp()``). The world plays all other SDKs and apps.
+  /// (``killApp(sessions:)``, ``launchApp()``). The world simulates all other SDKs and apps.
   ///
   /// - Parameter app: called on the main thread for each action that only the app can perform: launching, quitting,
   ///   opening or closing a session at the user's request, and reading the list of accessories. For `.ends`, release
@@ -52,7 +52,7 @@ extension SimulatedWorld {
   }
 
   /// Plays the scenario. Calls `app` on the loop for each of the app's actions, and `sdk` for each action of another
-  /// SDK in the app. If `sdk` is nil, the world plays that SDK.
+  /// SDK in the app. If `sdk` is nil, the world simulates that SDK.
   func play(
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {

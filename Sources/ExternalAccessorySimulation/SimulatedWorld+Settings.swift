@@ -54,7 +54,7 @@ extension SimulatedWorld {
     /// How Apple's framework reports events in cases where its documentation says nothing or OS versions differ. Each
     /// of these settings can also be accessed directly: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
-    /// Whether the device already shows accessories, without their protocols, before they are authenticated.
+    /// Whether apps see accessories, without their protocols, before they are authenticated.
     public var publishesEarly = false
     /// Whether the device asks accessories for authentication or identification first.
     public var order = HostOrder.authentication

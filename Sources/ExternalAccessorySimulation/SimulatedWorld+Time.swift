@@ -58,7 +58,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep while the app's threads, or a world in real time, proceed by themselves.
+        // Sleep while the app's threads, or a world in real time, continue to run.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -135,7 +135,7 @@ extension SimulatedWorld {
   /// threads, so virtual time stops while they read. If time passed, a slow thread would look to the accessory like an
   /// app that had stopped reading.
   private struct Readers {
-    /// The number of reads at the time when a wait timed out. The call waits again only after another read.
+    /// How many times the app had read when a wait timed out. Time stops again only after the app reads more.
     var ignored: Int?
     let begin = Date()
   }
@@ -245,7 +245,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep while the app's threads, or a world in real time, proceed by themselves.
+        // Sleep while the app's threads, or a world in real time, continue to run.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }

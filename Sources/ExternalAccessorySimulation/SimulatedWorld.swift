@@ -27,7 +27,7 @@ import Testing
 /// real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
-  /// The entrance to the loop, or nil if the world is in real time.
+  /// The entrance to the loop, or nil if the world runs in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
   /// The inner world. Use this property only on the event loop.
@@ -46,7 +46,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop, or nil if they fire in real time.
   private let timers: MainLoopTimers?
-  /// The app's tasks that sleep on the world's clock.
+  /// The app's tasks that are sleeping on the world's clock.
   let sleepers: Sleepers
   /// How long calls have waited for the app while the world stood still, in seconds of real time.
   let stoodStill = Locked(0.0)
@@ -130,7 +130,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     if let virtual {
       virtual.run(until: virtual.now + .seconds(1))
     } else {
-      // The accessories and the device need further turns of the loop to stop.
+      // The accessories and the device need more turns of the loop to stop.
       let limit = Date(timeIntervalSinceNow: 1)
       while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
     }
@@ -158,7 +158,7 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "shorten the wait"
   }
 
-  /// How many lines of the timeline and of the transcript have been shown with failures.
+  /// How many lines of the timeline and the transcript have already been shown with failures.
   private var shown = (events: 0, lines: 0)
 
   /// Records how many timeline and transcript lines have now been shown, and returns the previous numbers.

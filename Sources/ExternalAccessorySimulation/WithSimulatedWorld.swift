@@ -88,7 +88,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
   }
 }
 
-/// Allows only one world to exist at a time. Callers get their worlds in the order in which they asked.
+/// Allows only one world to exist at a time. Callers get their worlds in the order of their calls.
 private actor Turns {
   static let shared = Turns()
   @TaskLocal static var isInWorld = false
@@ -112,8 +112,7 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// The maximum number of timeline lines in a report, and also of transcript lines. If there are more, the report
-  /// shows the last ones.
+  /// The maximum number of lines that a report shows of the timeline and of the transcript. Earlier lines are omitted.
   private static let lineLimit = 500
 
   /// The part of the report that has not been shown yet.

@@ -86,7 +86,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Sets the behavior for sessions that are opened from now on.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
-  /// Hands all sessions that are opened from now on over to the test. See ``sessions``.
+  /// Lets the test handle all sessions that are opened from now on. See ``sessions``.
   public func takeSessions() {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }

@@ -43,7 +43,7 @@ public struct WorldClock: Clock {
   /// The resolution, which is zero because times are not rounded.
   public var minimumResolution: Duration { .zero }
 
-  /// Returns when the world's time reaches `deadline` or the world ends. Throws an error if the task is cancelled.
+  /// Sleeps until the world's time reaches `deadline` or the world ends. Throws an error if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let sleeper = Sleepers.Sleeper()
@@ -108,7 +108,7 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether any tasks have been woken since a call last waited for woken tasks.
+  /// Whether any tasks have been woken since the last wait for woken tasks.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
   /// Returns true if a woken task has not continued yet or may soon go back to sleep. `seconds` is how long the caller

@@ -86,7 +86,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Ends the app's process, as if the system had killed it or it had crashed: the app gets no more events, and its
   /// streams fail. Called on the event loop.
   ///
-  /// - Returns: The device's view of the ended app. The caller must close this view or keep its sessions open.
+  /// - Returns: The app view that has ended. The caller must close the view or keep its sessions open.
   package func endProcess() -> AppView? {
     guard let ended = appView else { return nil }
     life.withLock { $0 += 1 }

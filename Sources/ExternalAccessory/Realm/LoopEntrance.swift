@@ -45,7 +45,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
   /// A piece of work that the caller waits for. `body` is set to nil before the caller continues. The loop may release
-  /// this object later, and that must not release anything that `body` captured.
+  /// this object later, but must not release anything that `body` captured at that point.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?

@@ -38,7 +38,7 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
-  /// How long to give the main run loop to do the work before checking whether it is still running.
+  /// How long to wait for the main run loop to do the work before checking whether the loop is still running.
   private static let patience = DispatchTimeInterval.milliseconds(20)
 
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {
@@ -54,7 +54,7 @@ package final class MainDelivery: @unchecked Sendable {
 
   package init() { Self.followsMainQueue }
 
-  /// Whether the caller is on the main thread, or on the main queue, whichever thread that queue is running on.
+  /// Whether the caller is on the main thread, or on the main queue (on any thread).
   package static var isOnMainQueue: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }

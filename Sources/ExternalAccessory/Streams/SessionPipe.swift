@@ -114,8 +114,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The short-write misuse, if the app has not written the rest of a write although it has since been notified of
-  /// room.
+  /// The short-write misuse, if the app was notified of room but did not write the rest of an earlier write.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -218,7 +217,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// Handles the end of the app's process. No reads, writes or events follow.
+  /// Called when the app's process ends. Stops all reads, writes and events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -272,7 +271,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
-  /// Handles the end of the session by the accessory.
+  /// Called when the accessory ends the session.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
     switch end.isLoss ? realm.settings.lossEvent : .endEncountered {

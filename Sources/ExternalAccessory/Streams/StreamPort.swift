@@ -11,8 +11,8 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread, in which
-    /// case the stream is also scheduled on the main run loop.
+    /// Whether this run loop's thread drains the main queue but is not the main thread. If so, the stream is also
+    /// scheduled on the main run loop.
     var isBesideMain = false
   }
 
@@ -46,8 +46,8 @@ final class StreamPort: @unchecked Sendable {
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
-  /// Whether a block is queued on the main queue to deliver events in case the main run loop is not running. Only one
-  /// block is queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
+  /// Whether a block is waiting on the main queue to deliver events if the main run loop is not running. Only one block
+  /// is queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
   private var isNudging = false
   private var watch = LoopWatch()
 
@@ -150,7 +150,7 @@ final class StreamPort: @unchecked Sendable {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Cancels a pending schedule. Returns true if there was such a schedule.
+  /// Cancels a pending schedule. Returns true if a schedule was pending.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -209,7 +209,7 @@ final class StreamPort: @unchecked Sendable {
     lock.withLock { if schedules.isEmpty, isSignalled { unsignal() } }
   }
 
-  /// Returns the source, and creates it if necessary. While a run loop retains the source, the source retains the port.
+  /// Returns the source, creating it if necessary. While a run loop retains the source, the source retains the port.
   /// Requires the lock.
   private func madeSource() -> CFRunLoopSource? {
     if let source { return source }
@@ -242,7 +242,7 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // If the main run loop is running, it performs the source itself, in the right mode.
+    // If the main run loop is running, it performs the source in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
@@ -328,7 +328,7 @@ extension StreamPort {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// When events began to wait because none of the stream's run loops was running. The date is nil if no events are
+  /// The time at which events began to wait, because none of the stream's run loops was running. Nil if no events are
   /// waiting, or if the misuse has already been reported.
   var deadSince: Date? {
     lock.withLock {

@@ -134,7 +134,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Compares the accessories in range with those found before. If this browser is searching, it tells the delegate
+  /// Compares the accessories in range with those found earlier. If this browser is searching, it tells the delegate
   /// which accessories have come into range or gone out of range.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
     // The predicate is the app's code and may call this browser, so it is evaluated without holding the lock.
