@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
-  /// Every command that connects to an address or listens on one, without the address, which is the next word.
+  /// Every command that connects to an address or listens on one. The tests append the address.
   static let commands = [
     "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
     "run --scenario flicker --on",

@@ -98,7 +98,7 @@ import Testing
       #expect(!examples.isEmpty)
       for example in examples {
         #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
-        // Words are parsed in order, so if the error is about this word, all the words before it were correct.
+        // Words are parsed in order, so if the error names this word, all words before it are correct.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
         #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
@@ -108,7 +108,7 @@ import Testing
 
   /// The examples whose exit code is not 0, with their exit codes.
   static let otherEndings: [String: Int32] = [
-    // The naive client makes the mistake, so the scenario fails.
+    // The naive client makes a mistake, so the scenario fails.
     "easim scenario run transport-switch --client naive": 1,
     // These worlds break a rule that is stricter than the built-in rules.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct InfoTests {
   let local = LocalPlace()
 
-  /// The property dump of the glasses as a device printed it, without the address and the connection ID.
+  /// The glasses' property dump as a device printed it, without the address and the connection ID.
   static let glasses = """
     <EAAccessory: 0x> {\u{20}
       connected:YES\u{20}

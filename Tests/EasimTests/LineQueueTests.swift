@@ -3,8 +3,8 @@ import Testing
 
 @testable import easim
 
-/// Tests that lines that are waiting for a reader stay in order, that their total size is limited, and that dropped
-/// lines are reported.
+/// Checks that lines waiting for a reader stay in order, that their total size is limited, and that dropped lines are
+/// reported.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)

@@ -21,8 +21,8 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
-  /// The local directory depends on the runtime directory. If the list is empty, easim therefore prints the path of the
-  /// directory and the likely reason.
+  /// The local directory's path depends on the runtime directory. If the list is empty, easim therefore prints the path
+  /// of the directory and the likely reason.
   @Test func aListOfNothingSaysWhereItLooked() throws {
     place.makeFolder("runtime")
     let list = try Program(

@@ -8,7 +8,7 @@ import Testing
   private struct Server {
     let place = TemporaryFolder()
     let program: Program
-    /// The server's port, as a client needs it.
+    /// The server's address, in the form that clients find in `EASIM_REMOTE`.
     let remote: String
     var path: String { place.file("control.sock") }
 
@@ -58,7 +58,7 @@ import Testing
     let server = try Server()
     _ = try server.ctl("accessory.add", "profile=lawk-view", "behavior=echo")
     try server.buildApp()
-    // The rules of the app `last` do not let it open a session while another app has one open.
+    // The app `last` has rules that prevent it from opening a session while another app has one open.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the repository's scripts, as far as that is possible without a build.
+/// Tests those parts of the repository's scripts that work without a build.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()

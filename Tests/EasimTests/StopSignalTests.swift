@@ -10,7 +10,7 @@ import Testing
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// Returns when `StopRule` would kill the process if it received these signals at these times.
+  /// Returns the time at which `StopRule` would kill the process if it received these signals at these times.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {

@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Accessories whose descriptors have different structures.
+  /// Accessories whose descriptors are structured differently.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -50,7 +50,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Devices that are almost accessories, and the reasons that easim reports.
+  /// Devices that narrowly fail to qualify as accessories, and the reasons that easim reports.
   static let nearMisses: [(descriptors: [UInt8], reason: String)] = [
     (shape(USBMock.interface(0, iAP, [USBMock.bulkIn])), "(interface 0 is FF/F0/00 and has no bulk OUT endpoint)"),
     (shape(USBMock.interface(0, iAP, [USBMock.bulkOut])), "(interface 0 is FF/F0/00 and has no bulk IN endpoint)"),
@@ -179,7 +179,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// If a transfer fails, the bytes that it has already carried count, in either direction. No byte is lost or
+  /// If a transfer fails, the bytes that have already been transferred count, in either direction. No byte is lost or
   /// repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Opens a session, and lets the test control the accessory's end.
+  /// Opens a session whose accessory end the test controls.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()

@@ -4,8 +4,8 @@ import Testing
 @testable import ExternalAccessorySimulation
 
 @Suite struct BusyMainLoopTests {
-  /// A stream event also adds an item to the main queue, for programs whose main run loop is not running. Streams once
-  /// added items faster than a busy main thread removed them, so the queue grew and notifications were delayed.
+  /// A stream event also adds an item to the main queue, for programs whose main run loop is not running. Streams used
+  /// to add items faster than a busy main thread removed them, so the queue grew and notifications were delayed.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)

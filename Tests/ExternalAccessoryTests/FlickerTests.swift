@@ -5,8 +5,8 @@ import Testing
 
 /// Tests the flicker and its variants: behaviors F1, F2, … in docs/external-accessory.md.
 @Suite struct FlickerTests {
-  /// Keeps a session open as a robust client does. Opens the session when the protocol is offered, and releases the
-  /// session when the accessory disconnects.
+  /// Keeps a session open the way a robust client would. Opens the session when the protocol is offered, and releases
+  /// the session when the accessory disconnects.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
@@ -73,8 +73,8 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app. In milder cases, the system fails to notify only the
-  /// apps in the background.
+  /// The system has connected the accessory but notifies no app. In milder cases, the system notifies only the app in
+  /// the foreground.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  /// The reports say no more about this case than about F7 (locking the device), so the test plays a plausible
+  /// The reports describe this case in no more detail than F7 (locking the device), so the test uses a plausible
   /// sequence. The device is locked, the accessory turns itself off a minute later, and the app is notified when the
   /// device is unlocked. If the app declares the background mode, locking the device changes nothing by itself. Without
   /// the background mode, the app loses all accessories.
@@ -229,7 +229,7 @@ import Testing
       let session = try #require(client.session)
       let streams = session.listen()
       await world.settle()
-      // The device is locked, so the app leaves the screen and is suspended a few seconds later.
+      // The device is locked, so the app moves to the background and is suspended a few seconds later.
       world.move(to: .background)
       await world.advance(by: .seconds(5))
       world.move(to: .suspended)

@@ -23,8 +23,7 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // Only the first connect notification states that the user chose the accessory. The disconnect and the connect
-      // that follow do not state this.
+      // Only the first connect notification, not the second, states that the user chose the accessory.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])

@@ -2,8 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the app's process. The process is killed and crashes while a session is open, is launched again, is shared
-/// with other listeners, and runs for a whole day.
+/// Tests the app's process. The process is killed or crashes while a session is open, is launched again, is shared with
+/// other listeners, and runs for a whole day.
 @Suite struct ProcessTests {
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withOpenSession { world, parts in

@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// The bytes come before the end, and are announced until all of them have been read. The output stream does not
-  /// announce that it has space.
+  /// The bytes are delivered before the end-of-stream event, and bytes-available events continue until all have been
+  /// read. The output stream does not announce that it has space.
   @Test func t10ArrivedBytesAreReadBeforeTheEndIsReported() async throws {
     try await withOpenSession { world, parts in
       parts.far.send(counting(10))
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// The app has received the end event of one stream but not yet that of the other when it writes. Both end events are
-  /// still delivered.
+  /// The app writes after it has received the end event of one stream but not of the other. Both end events are still
+  /// delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }

@@ -64,8 +64,8 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Packets ahead of a gap are kept if their sequence numbers are within the window. Each packet is kept only once,
-  /// even if it arrives several times.
+  /// Packets that arrive while earlier ones are missing are kept if their sequence numbers are within the window. Each
+  /// packet is kept only once, even if it arrives several times.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var end = OneEnd.accessory { $0.parameters.maximumOutstandingPackets = 4 }
     for _ in 0..<100 {

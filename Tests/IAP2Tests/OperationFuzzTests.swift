@@ -4,8 +4,8 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Plays random bytes and random calls thousands of times. Nothing may trap, the peer must always become idle again,
-/// and memory must stay in proportion to the bytes. If a seed fails, it is printed.
+/// Feeds random bytes and calls to peers thousands of times. Nothing may trap, the peer must always become idle again,
+/// and its memory use must stay proportional to the bytes received. Failing seeds are printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {

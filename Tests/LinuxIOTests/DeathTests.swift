@@ -24,7 +24,7 @@ enum DeathFactories {
     socket("unix socket", .unix), socket("TCP", .tcp), socket("TCP over IPv6", .tcp6),
   ]
 
-  /// The same channels, wrapped in a fault that does nothing and in faults that hold bytes back.
+  /// Socket channels wrapped in faults that do nothing or that hold bytes back.
   static let aroundSockets = [
     socket("idle faults on a unix socket", .unix) { try faults("loss,chance=0%", around: $0, on: $1) },
     socket("faults on a unix socket", .unix) {

@@ -4,7 +4,7 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// The time after which a wait counts as hung.
+/// The time after which a wait is considered hung.
 let hangLimit = Duration.seconds(30)
 
 final class Handler: DescriptorHandler {

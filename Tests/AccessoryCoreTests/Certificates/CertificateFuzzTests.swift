@@ -55,7 +55,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Some mutations must be refused and others accepted, because otherwise the mutations test nothing.
+    // Some mutations must be refused and others accepted; otherwise, this test would prove nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -89,8 +89,8 @@ import Testing
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // Runs in a separate process, because parallel tests also allocate. The work is repeated many times, because a leak
-  // grows each time, whereas random effects and the allocator's caches average out.
+  // Runs in a separate process, because parallel tests also allocate. The work is repeated many times, because leaks
+  // add up, whereas random effects and the allocator's caches average out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]

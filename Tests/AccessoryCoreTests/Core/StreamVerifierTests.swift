@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// A correct answer that follows the wrong one does not change how the wrong one is classified.
+  /// A wrong answer is classified in the same way even if a correct answer follows it.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func itIsCalledTheSameWhenTheNextAnswerFollows(
     wrong: WrongAnswer
   ) {

@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// While a sender is still using its first stretch of bytes, a notification may cause it to send more.
+  /// A sender may be notified, and send more bytes, while it is still using the first ones.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

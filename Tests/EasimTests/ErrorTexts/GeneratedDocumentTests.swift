@@ -39,7 +39,7 @@ import Testing
     try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
     let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
-    // What is common to both kinds of files is explained only once.
+    // Objects that both kinds of files share are explained only once.
     let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
     let apps = ScenarioWithApps.format().shape.tables(heading: "###", elsewhere: known.merging(parts) { $1 })
     try check("scenario-files", "apps", apps)

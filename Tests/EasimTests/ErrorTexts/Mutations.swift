@@ -19,7 +19,7 @@ struct Mutations {
     variants.append(Variant(name: name, tree: tree))
   }
 
-  /// Adds all variants of `value`. `rebuild` returns the whole document with such a variant in place of `value`.
+  /// Adds all variants of `value`. `rebuild` returns the whole document with `value` replaced by a variant.
   private mutating func visit(_ value: JSON5Value, path: String, _ rebuild: @escaping (JSON5Value) -> JSON5Value) {
     for (word, other) in wrongValues(for: value) where !path.isEmpty { add("\(path) = \(word)", rebuild(other)) }
     switch value.content {

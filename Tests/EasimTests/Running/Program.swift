@@ -27,7 +27,8 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// The time after which a wait counts as hung. The limit is generous, because sanitizers and busy machines are slow.
+  /// The time after which a wait is considered hung. The limit is generous, because sanitizers and busy machines are
+  /// slow.
   static let hangLimit = 60_000
 
   private let command: String

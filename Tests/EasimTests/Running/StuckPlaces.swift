@@ -57,7 +57,7 @@ final class FullPipe {
   }
 }
 
-/// A FIFO that is open for reading but that is read only when a test calls `read`.
+/// A FIFO that is open for reading, but whose bytes are read only when a test calls `read`.
 final class UnreadFIFO {
   let path: String
   private let readingEnd: Int32

@@ -35,7 +35,7 @@ final class TypedShell {
 
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
-  /// Returns the completions that are offered at the end of a line, in the form in which the shell would insert them.
+  /// Returns the completions offered at the end of a line, exactly as the shell would insert them.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
     // Clears the line instead of running it.

@@ -41,7 +41,7 @@ struct USBMock {
       environment: Self.search)
   }
 
-  /// Runs `easim` to its end with this device plugged in.
+  /// Runs `easim` until it exits, with this device plugged in.
   ///
   /// If the device is unplugged between a request and its answer, umockdev's library aborts the program that has loaded
   /// it. An aborted run proves nothing about easim, so the run is repeated, up to ten times.

@@ -49,7 +49,7 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most bytes must arrive, because otherwise the soak would hardly test the transfer of data.
+    // Most bytes must arrive; otherwise, the soak would barely exercise data transfer.
     if total.read < total.lost { findings.append("more was lost than read") }
     // When the descriptors were counted, the loop of one of the first worlds may still have been shutting down.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }

@@ -5,7 +5,7 @@ import TestSupport
 enum TestBundle {
   private static let variable = "EASIM_DELIBERATE_FAILURES"
 
-  /// Whether this process is the separate one.
+  /// Whether this is the separate process.
   static var isInner: Bool { ProcessInfo.processInfo.environment[variable] == "1" }
 
   static func run(_ test: String, _ more: [String: String] = [:]) throws -> (output: String, status: Int32) {

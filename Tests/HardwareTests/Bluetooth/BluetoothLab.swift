@@ -14,7 +14,8 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// The time after which a wait makes a test fail. The limit is generous, because the machine may be heavily loaded.
+/// The time limit for each wait, after which the test fails. The limit is generous, because the machine may be heavily
+/// loaded.
 let hangLimit = Duration.seconds(60)
 
 /// A private D-Bus with a mock of BlueZ. The mock has two adapters and the devices that a test adds, and uses socket

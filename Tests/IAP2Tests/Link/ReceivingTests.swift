@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests received packets that are next in sequence, duplicates, ahead of a gap, outside the window, damaged, or for an
+/// Tests received packets that are next in sequence, duplicated, out of order, outside the window, damaged, or for an
 /// undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(

@@ -10,7 +10,8 @@ import Testing
       $0.parameters.maximumOutstandingPackets = 127
       $0.parameters.maximumCumulativeAcknowledgements = 127
     }
-    // The whole window arrives in reverse order, so every packet except the first in sequence is ahead of a gap.
+    // The whole window arrives in reverse order, so every packet except the first in sequence arrives while earlier
+    // ones are missing.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))
       end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))

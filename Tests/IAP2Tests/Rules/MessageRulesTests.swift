@@ -91,7 +91,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// After a delay, the loop sends only one of the repetitions that it missed.
+  /// After a delay, only one of the missed repetitions is sent.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10

@@ -178,7 +178,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
-    // A later packet, which belongs to another session, is now ahead of a gap and is kept.
+    // A later packet, for another session, arrives out of order and is kept.
     #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
@@ -248,7 +248,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// A session that has been requested, but neither accepted nor refused, must not exhaust memory either.
+  /// A session that has been neither accepted nor refused must not exhaust memory.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests control messages outside packets.
+/// Tests control messages that are not in packets.
 @Suite struct MessageVectorTests {
   struct Vector: Sendable, CustomTestStringConvertible {
     let number: String

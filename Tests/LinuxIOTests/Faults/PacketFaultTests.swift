@@ -179,8 +179,8 @@ import Testing
       rig.left.send((0..<8).flatMap { FaultRig.packet(UInt8($0)) })
       try rig.loop.advance(by: .milliseconds(1))
       let sequences = FaultRig.read(rig.atRight.bytes).sequences
-      // The test considers only seeds for which the fault selects exactly one packet and at least three packets follow
-      // that packet.
+      // The test considers only seeds for which the fault selects exactly one packet, with at least three packets after
+      // it.
       guard rig.count().hits == 1, sequences.count == 8 else { continue }
       let late = try #require((0..<8).first { sequences[$0] != $0 })
       var expected = Array(UInt8(0)..<8)

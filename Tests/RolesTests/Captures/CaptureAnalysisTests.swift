@@ -15,8 +15,7 @@ import Testing
     return bytes
   }
 
-  /// Returns a capture of packets on one cable, with an interval of one millisecond. `true` marks packets that the
-  /// accessory sent.
+  /// Returns a capture of packets on one cable, one millisecond apart. `true` marks packets that the accessory sent.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)

@@ -35,8 +35,8 @@ extension RedactionTests {
     var h4: [UInt8] { [kind == .command ? 1 : kind == .receivedEvent ? 4 : 2] + bytes }
   }
 
-  /// Returns the frames of a Bluetooth controller. The frames contain names, addresses, keys, data of another service,
-  /// and iAP2 in fragments, one of which is truncated.
+  /// Returns the frames of a Bluetooth controller. The frames contain names, addresses, keys, data from another
+  /// service, and fragmented iAP2 packets, one of which is truncated.
   static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
     func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
       HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)

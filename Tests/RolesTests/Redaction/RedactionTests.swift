@@ -125,7 +125,7 @@ import Testing
     case packetLogger
     case bluetoothPcapng
 
-    /// Whether a decoder can put bytes together that are not adjacent in the file.
+    /// Whether a decoder can join bytes that are not adjacent in the file.
     var isCapture: Bool { ![.transcript, .json, .trace].contains(self) }
     var hasBothEnds: Bool { ![.raw, .dump].contains(self) }
   }
@@ -275,7 +275,7 @@ import Testing
       // A transcript shows only a certificate's first bytes.
       let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
       #expect(!Self.finds(shown, in: redacted), "\(kind) \(Hex.plain(shown.prefix(12)))")
-      // So few bytes are not searched for as base64, because a match could be a coincidence.
+      // Eight bytes are too few to search for as base64, because a match could be a coincidence.
       #expect(!Self.finds(Array(shown.prefix(8)), in: redacted, inBase64: false), "the beginning of \(kind)")
     }
     // A transcript does not show messages that are split.
@@ -395,7 +395,7 @@ import Testing
   @Test func whatIsNotUnderstoodIsRefused() throws {
     let capture = try Self.file(.pcapng)
     var foreign = capture
-    // This is a block of names in the form in which Wireshark writes it.
+    // This is a block of names as Wireshark writes it.
     foreign += [4, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0]
     let transcript = try Self.file(.transcript) + Array("and Anna says hello\n".utf8)
     let refused: [(String, [UInt8])] = [

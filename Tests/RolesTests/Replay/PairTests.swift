@@ -127,7 +127,7 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// For every behavior, a replayed accessory must satisfy the recorded app, and a replayed app must find a single
+  /// For every behavior, a replayed accessory must satisfy the recorded app, and a replayed app must detect a single
   /// changed byte in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {

@@ -185,7 +185,7 @@ import Testing
         }
         now = now + .milliseconds(Int.random(in: 0...700, using: &random))
         machine.handleTimeout(now: now, &memory)
-        // The simulated reader often does not read.
+        // The simulated reader often stops reading for a while.
         while Bool.random(using: &random), let step = machine.next(at: now) {
           switch step {
           case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))

@@ -37,7 +37,7 @@ guard !cases.isEmpty else {
 }
 /// Ends a check that hangs where the time limits of its loop have no effect, for example in a blocking call.
 enum Watchdog {
-  /// A time limit that a check and its cleanup never reach normally.
+  /// A time limit that a check and its cleanup normally never reach.
   static let limit: UInt32 = 120
   /// The text to write when the limit is reached. Set only while no alarm is pending.
   nonisolated(unsafe) private static var verdict: [UInt8] = []

@@ -6,7 +6,7 @@ import IAP2
 /// determines what follows. Packets get correct checksums and, if the step requests it, the sequence numbers that the
 /// peer expects.
 public enum FuzzedWire {
-  /// Plays `bytes` to both roles. Traps if a peer breaks a rule.
+  /// Feeds `bytes` to both roles. Traps if a peer breaks a rule.
   public static func play(_ bytes: [UInt8]) {
     var accessory = AccessoryPeer(identification: identification)
     play(bytes, to: &accessory) { peer, event in

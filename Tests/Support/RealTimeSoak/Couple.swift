@@ -9,7 +9,7 @@ import Glibc
 ///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
 /// ```
 ///
-/// Whenever a host has ended, the accessory must report within a few seconds why each of the host's sessions ended. The
+/// After a host ends, the accessory must report within a few seconds why each of the host's sessions ended. The
 /// accessory must have read at least as many bytes as the host last reported as acknowledged.
 final class Couple {
   enum Kind: String, CaseIterable {
@@ -42,7 +42,7 @@ final class Couple {
   private var accessoryFacts = Facts()
   private var host: Child?
   private var hostFacts = Facts()
-  /// The accessory's totals at the start of the current host.
+  /// The accessory's totals when the current host started.
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true

@@ -49,7 +49,7 @@ struct Mutant: Sendable {
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
-  /// Replaces the bytes that arrive at the accessory in one piece. A piece need not begin or end with a packet.
+  /// Replaces one chunk of the bytes that arrive at the accessory. A chunk need not begin or end with a packet.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
   final class State {

@@ -139,7 +139,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // To the next app, the killed app's session is another app's session.
+    // The next app sees the killed app's session as one that belongs to another app.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")

@@ -12,7 +12,7 @@ import Testing
 
   static func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// Takes bursts from the schedule as soon as each is due, and returns when they were due, in seconds.
+  /// Takes bursts from the schedule as soon as each is due, and returns the times at which they were due, in seconds.
   static func dues(_ plan: BurstPlan, count: Int = 10_000) -> [Double] {
     var schedule = BurstSchedule(plan)
     var now = Instant.origin

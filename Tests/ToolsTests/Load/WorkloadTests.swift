@@ -171,7 +171,7 @@ import Testing
     #expect(report.payloads.map(\.name) == ["1", "2", "3"])
   }
 
-  /// A reply that is complete only after a silence is measured up to its last byte.
+  /// A reply that is complete only after a pause is measured up to its last byte.
   @Test func theSilenceAfterAReplyIsNotPartOfItsLatency() throws {
     let plan = try Self.plan("{ count: 3, script: [{ send: 'SLOW\\n', expect: 'prefix:fi' }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()

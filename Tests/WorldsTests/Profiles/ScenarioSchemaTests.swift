@@ -6,7 +6,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// The published schema of scenarios is generated from their formats. Every shipped scenario, and every scenario
+/// The published scenario schema is generated from the scenario formats. Every shipped scenario, and every scenario
 /// generated from a seed, must conform to this schema.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator

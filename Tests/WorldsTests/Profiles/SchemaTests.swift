@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The published schema of profiles is generated from the format, and must accept and reject the same files as the
+/// The published profile schema is generated from the profile format, and must accept and reject the same files as the
 /// reader.
 @Suite struct SchemaTests {
   let schema: SchemaValidator

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 @testable import AccessoryProfiles
 
-/// Implements the parts of JSON Schema (draft 2020-12) that the schema of profiles uses. An unknown keyword is an
-/// error, so that no part of the schema goes unchecked.
+/// Implements the parts of JSON Schema (draft 2020-12) that the profile schema uses. An unknown keyword is an error, so
+/// that no part of the schema goes unchecked.
 struct SchemaValidator {
   let root: JSON5Value
 

@@ -5,8 +5,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Tests the watches that have no test suite of their own. Each watch must report the kind of mistake that it is meant
-/// to detect.
+/// Tests the watches that no other suite tests. Each watch must report the kind of mistake that it is meant to detect.
 @Suite struct WatchTests {
   private func event(_ kind: TimelineEvent.Kind, id: Int? = nil, _ protocols: [String] = []) -> TimelineEvent {
     TimelineEvent(

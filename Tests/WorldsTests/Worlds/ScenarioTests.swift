@@ -93,7 +93,7 @@ import Testing
     #expect(crash)
   }
 
-  /// Until the accessory is plugged in again, it is the rules that cause the session to be refused, not the number of
+  /// Until the accessory is plugged in again, sessions are refused because of the rules, not because of the number of
   /// attempts.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
     let player = try play("two-apps-and-neither-connects", RobustClient.self)

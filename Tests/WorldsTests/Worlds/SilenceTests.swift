@@ -20,7 +20,8 @@ import Testing
 
   enum Outcome {
     case closed
-    /// The silence is reported, but the cable stays connected, because real devices do not unplug accessories either.
+    /// The silence is reported, but the cable stays connected, because real devices do not disconnect silent
+    /// accessories.
     case reported
     case nothing
   }
@@ -118,7 +119,7 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // Bytes in transit still arrive. The silence begins when the line is idle.
+    // Bytes in transit arrive first, so the line is idle when it is cut.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
     // Twice the longest limit, plus the time after which a link gives up.

@@ -84,8 +84,7 @@ import Testing
     #expect(GadgetError.notRoot.description == "creating a gadget needs root: run the command with sudo")
   }
 
-  /// easim suggests loading a module only if the running kernel has that module, because otherwise the command would
-  /// fail.
+  /// easim suggests loading a module only if the running kernel has that module; otherwise, the command would fail.
   @Test func aModuleIsLoadedOnlyWhereTheKernelHasIt() {
     let place = TemporaryFolder()
     let without = "use a kernel with CONFIG_USBIP_VHCI_HCD: this one has no module vhci-hcd"

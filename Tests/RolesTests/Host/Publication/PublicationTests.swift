@@ -61,8 +61,7 @@ import Testing
     #expect(scene.shown == shown)
   }
 
-  /// Plays all sequences of six events, each of which can be of four kinds. Plays each sequence with and without early
-  /// publication, and with and without flicker.
+  /// Tries every sequence of six events of four kinds, with and without early publication and flicker.
   @Test(arguments: [nil, "flicker,device,empty=3ms,gap=2ms,cycles=2"])
   func eachConnectHasItsDisconnectWhateverHappens(quirk: String?) throws {
     let made = try quirk.map { try flicker($0) }

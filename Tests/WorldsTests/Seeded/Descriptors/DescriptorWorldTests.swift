@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Plays seeded worlds over Unix sockets, TCP and USB/IP, including hostile peers.
+/// Runs seeded worlds with hostile peers over Unix sockets, TCP and USB/IP.
 ///
-/// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` plays more worlds.
+/// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` runs more worlds.
 @Suite(.waits, .serialized) struct DescriptorWorldTests {
   static let everyday: UInt64 = 24
   static let seeds =
