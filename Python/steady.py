@@ -1,6 +1,6 @@
 """Keep a steady load of mixed requests on one ``easim serve``, and print its memory each minute.
 
-    python steady.py [--minutes 60] [--every 0.5]        the program is that of EASIM
+    python steady.py [--minutes 60] [--every 0.5]        EASIM names the program
 
 Each round plugs an accessory in, sends bytes both ways in an app's session and over a separate connection, sends wrong
 requests, and runs a virtual world and a load test. Meanwhile, a reader follows every event over HTTP. From the second

@@ -1,6 +1,6 @@
 """Send random requests to ``easim serve``: right, nearly right and wrong ones, made from its OpenRPC document.
 
-    python storm.py [--seconds 60] [--seed 1]        the program is that of EASIM
+    python storm.py [--seconds 60] [--seed 1]        EASIM names the program
 
 Meanwhile, accessories and apps are added, plugged in and published, and sessions are opened, written, read, given a
 connection and closed, while the random requests unplug, kill and remove them at any moment.

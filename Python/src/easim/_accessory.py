@@ -29,7 +29,7 @@ def unmarked() -> EasimError:
 
 
 class Accessory:
-    """A simulated accessory, not plugged in at first."""
+    """A simulated accessory, which is initially unplugged."""
 
     def __init__(self, world: World, name: str) -> None:
         """Use :meth:`World.add`."""
@@ -79,7 +79,7 @@ class Accessory:
         await self._call("remove")
 
     async def state(self) -> AccessoryState:
-        """Return its state."""
+        """Return the accessory's state."""
         for state in (await self.world.call("accessory.list"))["accessories"]:
             if state["accessory"] == self.id:
                 return state_of(AccessoryState, state)
@@ -215,7 +215,7 @@ class Fault:
         await self.world.server.call("fault.change", fault=self.id, to=to)
 
     async def remove(self) -> None:
-        """Remove it."""
+        """Remove the fault."""
         await self.world.server.call("fault.remove", fault=self.id)
 
 
@@ -242,7 +242,7 @@ class Capture:
             data += bytes_
 
     async def state(self) -> CaptureState:
-        """Return its state."""
+        """Return the capture's state."""
         for state in (await self.world.server.call("capture.list"))["captures"]:
             if state["capture"] == self.id:
                 return state_of(CaptureState, state)
@@ -271,7 +271,7 @@ class Host:
         return f"<Host {self.id} {self.address}>"
 
     async def state(self) -> HostState:
-        """Return its state."""
+        """Return the host's state."""
         for state in (await self.world.call("host.list"))["hosts"]:
             if state["host"] == self.id:
                 return state_of(HostState, state)
@@ -297,7 +297,7 @@ class Proxy:
         return f"<Proxy {self.id} {self.device} {self.accessory}>"
 
     async def state(self) -> ProxyState:
-        """Return its state."""
+        """Return the proxy's state."""
         for state in (await self.world.call("proxy.list"))["proxies"]:
             if state["proxy"] == self.id:
                 return state_of(ProxyState, state)

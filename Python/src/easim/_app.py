@@ -145,7 +145,7 @@ class App:
         return session
 
     async def register(self) -> None:
-        """Register for notifications once more."""
+        """Register for notifications again."""
         await self._call("register")
 
     async def unregister(self) -> None:
@@ -176,7 +176,7 @@ class App:
         await self._call("crash", sessions="left" if leave_sessions else None)
 
     async def state(self) -> AppState:
-        """Return its state."""
+        """Return the app's state."""
         for state in (await self.world.call("app.list"))["apps"]:
             if state["app"] == self.id:
                 return state_of(AppState, state)

@@ -69,7 +69,7 @@ class Clock:
             session.waiting_tasks.remove(task)
 
     async def sleep(self, session: Session, seconds: float) -> None:
-        """Wait, idle, for a time."""
+        """Wait, idle, for the given time."""
         task = self._current(session)
         alarm = asyncio.Event()
         heapq.heappush(self._sleepers, (self.now + seconds, next(self._order), task, alarm))

@@ -65,11 +65,11 @@ class Context:
     """An object that a ``with`` statement closes."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the object."""
         raise NotImplementedError
 
     def __enter__(self: _S) -> _S:
-        """Return itself."""
+        """Return the object."""
         return self
 
     def __exit__(
@@ -78,7 +78,7 @@ class Context:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        """Close it."""
+        """Close the object."""
         self.close()
 
 

@@ -63,7 +63,7 @@ class Pool:
     breaks: int = 0
 
     def replace(self) -> bool:
-        """Replace a broken executor; False if that is impossible."""
+        """Replace a broken executor, or return False if that is impossible."""
         if self.make is None:
             return False
         if self.owned:

@@ -126,7 +126,7 @@ class Link:
         return not self._waiting and not self.tasks and self.failure is None
 
     def _wait_here(self, answer: asyncio.Future[dict[str, Any]], selector: selectors.BaseSelector) -> None:
-        """Wait for an answer, but no longer than until the loop has something else to do.
+        """Wait for an answer until the loop has something else to do.
 
         A turn of the loop takes longer than the server needs for most answers.
         """

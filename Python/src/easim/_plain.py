@@ -272,7 +272,7 @@ class World(Driven[aio.World]):
 
 
 class Accessory(InWorld[aio.Accessory]):
-    """A simulated accessory, not plugged in at first."""
+    """A simulated accessory, which is initially unplugged."""
 
     plug = driven(aio.Accessory.plug)
     unplug = driven(aio.Accessory.unplug)
@@ -536,7 +536,7 @@ class Session(InWorld[aio.Session], Context):
         return self._connection().fileno()
 
     def makefile(self, mode: str = "rwb", buffering: int = -1) -> Any:
-        """Make a file object, as sockets do. Do not combine it with ``recv``."""
+        """Make a file object, like a socket's ``makefile``. Do not combine it with ``recv``."""
         if self._rest:
             raise EasimError("bytes were already read from the session", kind="state", advice="call makefile first")
         files: Any = self._connection().makefile

@@ -395,7 +395,7 @@ class Session:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        """Close it."""
+        """Close the session."""
         if error is not None and not self._is_behavior:
             await self.world.note_failure(error)
         await self.close()

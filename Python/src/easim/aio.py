@@ -387,7 +387,7 @@ class World:
     async def wait_once(
         self, time: Optional[float], call: Callable[[float], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
-        """Wait at most until a behavior has to act."""
+        """Wait until the time has passed or a behavior has to act."""
         await self._settled()
         return await self._step(self.clock.now + (_FOREVER if time is None else time), call, 3600.0)
 
@@ -464,7 +464,7 @@ class World:
             self._bytes.append((now, session, arrow, len(data), bytes(data[:24])))
 
     async def timeline(self, last: int = 200) -> str:
-        """Return the last events as readable text, including the bytes of apps. Times count from the world's start."""
+        """Return the last events as readable text, including the bytes of apps. Times start with the world."""
         listed = await self.call("events.list", limit=_MOST_NOTICES)
         began = 0.0 if self.is_virtual else float((await self.call("time.now"))["t"]) - (monotonic() - self._began)
         return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)

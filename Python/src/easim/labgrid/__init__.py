@@ -101,7 +101,7 @@ class _Plugged:
 @target_factory.reg_driver
 @attr.s(eq=False)
 class EasimAccessoryDriver(Driver):
-    """Plugs the accessory of an :class:`EasimAccessory` in while it is active.
+    """Plugs in the accessory of an :class:`EasimAccessory` while the driver is active.
 
     ``accessory`` is an :class:`easim.Accessory`: plug, unplug, pull, flicker, quirks, faults, behaviors in Python.
     """
