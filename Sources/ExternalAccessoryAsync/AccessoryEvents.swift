@@ -48,7 +48,7 @@ extension EAAccessoryManager {
   }
 }
 
-/// Observers that can be removed on any thread.
+/// Observers that can be removed from any thread.
 private struct Observers: @unchecked Sendable {
   private let tokens: [any NSObjectProtocol]
 

@@ -14,7 +14,7 @@ public import ExternalAccessory
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
 /// process. The API uses the same names as the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
-  /// A change in which accessories are in range.
+  /// A change in the set of accessories in range.
   public enum Event: Sendable {
     /// These accessories came into range.
     case didFindUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
@@ -88,7 +88,8 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// The MAC address of the accessory whose result is reported. A browser receives the results of all configurations.
+  /// The MAC address of the accessory whose configuration result is reported. A browser receives the results of all
+  /// configurations.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 

@@ -41,8 +41,8 @@ extension SimulatedWorld {
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed. A size that is derived from the seed is
     /// an odd number no greater than 4,095.
     public var variesSendBuffer = false
-    /// How long, in real time, a wait in virtual time continues if nothing happens in the world but the app's threads
-    /// or tasks may still be working. No wait exceeds its own limit.
+    /// How long, in real time, a wait in virtual time continues while the world is idle and the app's threads or tasks
+    /// may still be working. No wait exceeds its own limit.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. If this is nil, there is no Info.plist and the app sees all
     /// accessories.

@@ -47,7 +47,7 @@ struct NestedWorldError: Error, CustomStringConvertible {
 /// Runs a test's body so that failures are reported here, where the timeline can be added.
 ///
 /// The task that creates this object also runs the body, on the body's actor. The class is `@unchecked Sendable`,
-/// because the test library's closure keeps the compiler from seeing that one task does both.
+/// because the test library's closure hides from the compiler that only one task uses the object.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value

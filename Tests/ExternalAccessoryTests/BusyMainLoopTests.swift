@@ -15,7 +15,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each time the stream is scheduled, it announces its bytes again.
+        // Each time the stream is scheduled, it reports its available bytes again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

@@ -85,7 +85,7 @@ import Testing
     try await withOpenSession(.with { ($0.bytesPerSecond, $0.sendBufferSize) = (7500, 65536) }) { world, parts in
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
-      // The bytes alone take 1.33 s. With the packets' headers, the transfer takes a little longer.
+      // Without the packets' headers, the transfer would take 1.33 s. With them, it takes a little longer.
       await world.advance(by: .milliseconds(1330))
       #expect(parts.far.received.count < 10_000)
       await world.advance(by: .milliseconds(120))

@@ -27,7 +27,8 @@ import Testing
     seen.append("write when there is room: \(ends.write([7, 8]))")
     await ends.peerWrites([42])
     await ends.peerGoes()
-    // The bytes that had already arrived can still be read. After them, every read reports the end of the stream.
+    // The bytes that had already arrived can still be read. After those bytes, every read reports the end of the
+    // stream.
     seen.append("read \(ends.read(4) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")

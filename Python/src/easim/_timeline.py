@@ -15,7 +15,7 @@ def text(
 ) -> str:
     """Format the last notices, one line each, oldest first. ``dropped`` earlier ones are no longer kept.
 
-    Times start at ``began``. Notices about readable bytes are omitted; ``passed`` contains the bytes that apps sent
+    Time 0 is ``began``. Notices about readable bytes are omitted; ``passed`` contains the bytes that apps sent
     and received. The fixtures' own request to record packets is omitted, too.
     """
     shown = [

@@ -464,7 +464,7 @@ class World:
             self._bytes.append((now, session, arrow, len(data), bytes(data[:24])))
 
     async def timeline(self, last: int = 200) -> str:
-        """Return the last events as readable text, including the bytes of apps. Times start with the world."""
+        """Return the last events as readable text, including the bytes of apps. Time 0 is the world's start."""
         listed = await self.call("events.list", limit=_MOST_NOTICES)
         began = 0.0 if self.is_virtual else float((await self.call("time.now"))["t"]) - (monotonic() - self._began)
         return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)

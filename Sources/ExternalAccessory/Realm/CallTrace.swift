@@ -2,9 +2,9 @@ internal import AccessoryCore
 import Foundation
 import Runtime
 
-/// Finds where in its source an app called a function, for functions whose signature leaves no way to record the
-/// location. The location is looked up on the stack, which requires debug information. Capturing a trace is cheap,
-/// because its text is generated only when a message needs it.
+/// Finds the source location of an app's call to a function whose signature cannot record the location. The location is
+/// looked up on the stack, which requires debug information. Capturing a trace is cheap, because its text is generated
+/// only when a message needs it.
 ///
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
 /// misses the caller. Foundation uses unwind tables, so it provides the addresses. Swift's `Backtrace` then finds their

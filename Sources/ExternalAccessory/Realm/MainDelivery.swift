@@ -23,7 +23,7 @@ package final class MainDelivery: @unchecked Sendable {
   /// not be called again until it has called `begin`.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     if RunLoop.main.currentMode != nil {
-      // The main run loop is running and will do the work itself, unless it stops running first.
+      // The main run loop is running and will do the work, unless it stops first.
       DispatchQueue.main.asyncAfter(deadline: .now() + Self.patience) { [self] in
         begin()
         if RunLoop.main.currentMode == nil { add(body) }

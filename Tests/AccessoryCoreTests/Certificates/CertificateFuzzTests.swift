@@ -107,8 +107,7 @@ import Testing
     }
   }
 
-  /// Runs every code path that obtains an object from libcrypto. Runs them `rounds` times, exactly the same way each
-  /// time.
+  /// Runs every code path that obtains an object from libcrypto, `rounds` times in exactly the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A separate local directory for one test, and programs that find this directory in the same way as users' programs.
+/// A separate local directory for one test, and programs that find this directory the way users' programs do.
 final class LocalPlace {
   let place = TemporaryFolder()
 

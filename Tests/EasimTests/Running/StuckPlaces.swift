@@ -129,7 +129,7 @@ final class StoppedTerminal {
 }
 
 private enum StuckPlace {
-  /// Reads the next output, and returns an empty string at the end. Throws an error if no output arrives in time.
+  /// Returns the next output, or an empty string if there is no more. Throws an error if no output arrives in time.
   static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
     var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {

@@ -49,7 +49,7 @@ struct Wire: ~Copyable {
     fatalError("the peers never fall silent")
   }
 
-  /// Jumps to the next deadline and handles everything that happens then. Returns false if neither peer has a deadline.
+  /// Jumps to the next deadline and handles everything that is due. Returns false if neither peer has a deadline.
   mutating func step() -> Bool {
     let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }

@@ -88,8 +88,7 @@ import Testing
   }
 
   @Test func theOrderOfParametersDoesNotMatter() {
-    // In one capture, parameter 34 is between parameters 3 and 4. Repeated parameters keep their order among
-    // themselves.
+    // In one capture, parameter 34 is between parameters 3 and 4. Repeated parameters keep their relative order.
     var shuffled = Self.parts
     shuffled.insert(shuffled.remove(at: 22), at: 4)
     shuffled.swapAt(0, 9)

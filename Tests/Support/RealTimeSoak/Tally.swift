@@ -9,8 +9,8 @@ struct Tally {
   var reconnections = 0
   /// The number of bursts that were in flight when the accessory was killed and that were never acknowledged.
   var lost = 0
-  /// How many bytes were acknowledged to hosts. Counts only sessions whose accessory survived to report what it had
-  /// read.
+  /// How many of the hosts' bytes were acknowledged. Counts only sessions whose accessory survived to report what it
+  /// had read.
   var acknowledged = 0
   var missing = 0
   var wrongs: [String] = []

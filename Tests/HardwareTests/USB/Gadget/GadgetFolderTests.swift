@@ -43,7 +43,7 @@ import Testing
     return try tree.gadget("g").make(
       GadgetLayout(
         steps: steps.filter { step in
-          // Writing a file does not create it. In configfs, the kernel creates these files.
+          // Writing to a file does not create it. In configfs, the kernel creates these files.
           if case .file = step { false } else { true }
         }))
   }

@@ -28,8 +28,8 @@ final class GadgetTree {
     write(controller + "\n", to: "config/usb_gadget/\(name)/UDC")
   }
 
-  /// Opens a gadget in the same way as the program. As in configfs, removing a folder also removes its files, but fails
-  /// if the folder contains anything else.
+  /// Opens a gadget the way the program does. As in configfs, removing a folder also removes its files, but fails if
+  /// the folder contains anything else.
   func gadget(_ name: String) -> GadgetFolder { open(SystemFolder(path: "\(path)/config/usb_gadget/\(name)")) }
 
   func open(_ folder: SystemFolder) -> GadgetFolder {
