@@ -112,7 +112,8 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// The maximum number of lines that a report shows of the timeline and of the transcript. Earlier lines are omitted.
+  /// The maximum number of lines of the timeline, and of the transcript, that a report shows. Earlier lines are
+  /// omitted.
   private static let lineLimit = 500
 
   /// The part of the report that has not been shown yet.

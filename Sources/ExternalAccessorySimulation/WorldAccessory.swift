@@ -179,7 +179,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// All bytes that the accessory has read in this session.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app. Bytes for which there is no room yet are sent as soon as there is.
+  /// Sends bytes to the app. Bytes that do not fit yet are sent as soon as there is room.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes
@@ -209,7 +209,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// Reads the bytes that have arrived.
   public func sessionIsReadable(_ session: Session) { pull() }
 
-  /// Sends bytes for which there was no room before.
+  /// Sends bytes that did not fit earlier.
   public func sessionIsWritable(_ session: Session) { push() }
 
   /// Reads the last bytes of a session that has ended.

@@ -74,8 +74,8 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
-  /// What a device may answer when asked for the name of a native transport: nothing, too little, a different kind of
-  /// descriptor, half a character, more than was requested, or a wrong length.
+  /// Possible answers of a device that is asked for the name of a native transport: nothing, too little, a different
+  /// kind of descriptor, half a character, more than was requested, or a wrong length.
   static let names: [[UInt8]] = [
     [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
     [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],

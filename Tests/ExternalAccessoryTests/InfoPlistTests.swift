@@ -137,7 +137,7 @@ import Testing
 /// before the manager is used.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
-/// Only ``InfoPlistTests`` runs these tests, in a process in which EASIM_INFO_PLIST is set.
+/// Only ``InfoPlistTests`` runs these tests, in a process with EASIM_INFO_PLIST set.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct EarlyReaders {
   @Test func theBundleHasItFromTheStart() {
     #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])

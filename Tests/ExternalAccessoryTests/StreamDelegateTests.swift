@@ -12,8 +12,8 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Checking whether there is a delegate retains it briefly. The retained reference may be the last reference to the
-  /// delegate.
+  /// Checking whether there is a delegate briefly retains that delegate. The retained reference may be the last
+  /// reference to the delegate.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withOpenSession { world, parts in
       let input = try #require(parts.session.inputStream)

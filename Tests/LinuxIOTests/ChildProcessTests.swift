@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how the loop handles child processes: their pipes, the ways in which they end, and processes that they leave
-/// running. `ExecBehaviorTests` covers programs that serve sessions.
+/// Tests how the loop handles child processes: their pipes, how they end, and processes that they leave running.
+/// `ExecBehaviorTests` covers programs that serve sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 

@@ -49,7 +49,7 @@ import Testing
     for watch in watches { watch.cancel() }
   }
 
-  /// The test runs in a separate process, so that no other test opens descriptors in between.
+  /// The test runs in a separate process, so that no other test opens descriptors at the same time.
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() async {
     await #expect(processExitsWith: .success) {
       let loop = try EpollLoop()
@@ -76,8 +76,7 @@ import Testing
         pipes[index].fill("x")
       }
       _ = loop.run(until: { told > 0 }, limit: hangLimit)
-      // If a second handler were called, this would happen in the same turn. A stale event would arrive in the next
-      // turn.
+      // A second handler would be called in the same turn, and a stale event would arrive in the next turn.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
       var heard = false

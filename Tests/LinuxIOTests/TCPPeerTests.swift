@@ -11,7 +11,7 @@ import Testing
   static let heading =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
-  /// Returns a line of the table in little-endian form, as on the machines that run the tests.
+  /// Returns a line of the kernel's table in little-endian form, as on the machines that run the tests.
   static func line(_ ends: String, user: String = " 1000", inode: String = "4711", state: String = "01") -> String {
     "   7: \(ends) \(state) 00000000:00000000 00:00000000 00000000 \(user)        0 \(inode) 1 0000000000000000 20 4 30\n"
   }

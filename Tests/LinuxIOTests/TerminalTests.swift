@@ -188,7 +188,7 @@ import Testing
     mkdir(folder, 0o700)
     let address = Address.pty(path: folder + "/line")
     let meeting = try Meeting(at: address)
-    // The host has opened the terminal by its device name. Then the directory that contains the link disappears.
+    // The directory that contains the link disappears while the host has the terminal open by its device name.
     let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
     unlink(folder + "/line")
     rmdir(folder)

@@ -204,7 +204,7 @@ import Testing
   }
 
   /// The descriptor limit applies to the whole process, so the test runs in a separate one. If another thread releases
-  /// a descriptor, one more connection is accepted. The next failure then counts as a new problem.
+  /// a descriptor, one more connection is accepted, and the next failure counts as a new problem.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()

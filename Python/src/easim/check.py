@@ -192,7 +192,7 @@ def _judge(one: _Case, session: Session, file: str) -> dict[str, Any]:
 def main() -> None:
     """Run the cases in the file named by the arguments; ``easim check --cases`` starts this function."""
     line = _Line(sys.stdin, os.fdopen(os.dup(1), "w"))
-    # Whatever the code in the file prints goes to easim's stderr.
+    # All output from the code in the file goes to easim's stderr.
     sys.stdout = sys.stderr
     file = str(Path(sys.argv[1]).absolute())
     sys.path.insert(0, str(Path(file).parent))

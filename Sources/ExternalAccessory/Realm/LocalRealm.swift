@@ -21,7 +21,7 @@ internal import LinuxIO
 /// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what happens to an accessory that fails to authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
-/// If the list of accessories is empty, a session is nil or an alert is shown, the reason is printed on standard error.
+/// Standard error shows the reason whenever the list of accessories is empty, a session is nil or an alert is shown.
 enum LocalRealm {
   /// How long the first use of the manager waits for accessories that are already plugged in. Accessories that are
   /// plugged in during this time are in the list from the start and, as on Apple's systems, cause no notification.

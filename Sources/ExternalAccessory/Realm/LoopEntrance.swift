@@ -44,8 +44,8 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
 
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// A piece of work that the caller waits for. `body` is set to nil before the caller continues. The loop may release
-  /// this object later, but must not release anything that `body` captured at that point.
+  /// A piece of work that the caller waits for. `body` is set to nil before the caller continues, so that the loop,
+  /// which may release this object later, does not release what `body` captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?

@@ -105,7 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether the app may read and write. Both are allowed even after the stream has ended: reads then return the
-  /// remaining bytes, and writes return the error.
+  /// Whether the app may read and write. Even after the stream has ended, reads return the remaining bytes, and writes
+  /// return the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

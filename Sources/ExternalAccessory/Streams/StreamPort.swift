@@ -41,8 +41,7 @@ final class StreamPort: @unchecked Sendable {
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
-  /// The run loops of other threads in which the app has scheduled the stream but to which the source has not been
-  /// added yet.
+  /// The run loops, on other threads, in which the stream is scheduled but that do not have its source yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
@@ -323,7 +322,7 @@ final class StreamPort: @unchecked Sendable {
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Schedules a check of the run loops for when they have had enough time to start.
+  /// Checks the run loops later, once they have had enough time to start.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }

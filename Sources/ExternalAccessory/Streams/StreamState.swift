@@ -136,7 +136,7 @@ struct StreamState {
 
 /// Detects a stream whose run loops have never handled an event, and records when its first event began to wait.
 struct LoopWatch {
-  /// How many seconds a thread has to start its run loop after scheduling a stream in it.
+  /// The number of seconds within which a thread must start its run loop after scheduling a stream in it.
   static let patience = 2.0
 
   private(set) var since: Date?

@@ -58,8 +58,8 @@ import Testing
       outgoing: USBEndpoint(address: outgoing, packetSize: 512), nameIndex: name)
   }
 
-  /// The accessory has two native transports in addition to iAP2. Each native transport is an interface named after its
-  /// protocol, whose alternate setting 0 has no endpoints.
+  /// The accessory has two native transports in addition to iAP2. Each native transport is an interface that is named
+  /// after its protocol and has no endpoints in alternate setting 0.
   static let withNatives: [UInt8] = [
     0x09, 0x02, 0x60, 0x00, 0x03, 0x01, 0x00, 0xC0, 0x32,
     0x09, 0x04, 0x00, 0x00, 0x02, 0xFF, 0xF0, 0x00, 0x04,

@@ -20,8 +20,8 @@ import Testing
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
 
-  /// A host may have several addresses, and trying the first of them may use up all the time. To the system, a timeout
-  /// of zero would mean no limit.
+  /// A host may have several addresses, and trying the first one can use up the whole time limit. The system would
+  /// interpret a timeout of zero as no limit.
   @Test func noAddressIsTriedWhenTheTimeIsUp() {
     let problem = #expect(throws: PlugProblem.self) {
       try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)

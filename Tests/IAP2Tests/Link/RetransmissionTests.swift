@@ -46,7 +46,7 @@ import Testing
     var end = accessory { $0.retransmission = .oldestOnly }
     for _ in 0..<3 { _ = send(&end) }
     #expect(end.passes(2_000) == ["1000 \(message(1))", "2000 \(message(1))"])
-    // After the acknowledgement, the next packet may be retransmitted. The packet's timeout expired long ago.
+    // After the acknowledgement, the next packet may be retransmitted, because its timeout expired long ago.
     end.receives(Sheet.packet(0x40, 0x40, 1))
     #expect(end.passes(0) == ["2000 \(message(2))"])
   }
@@ -102,8 +102,8 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // A packet that is received within the timeout shows that the peer is alive. Only timeouts during which no packet
-    // is received count towards giving up.
+    // A packet that is received within the timeout shows that the peer is alive. Only timeouts without a received
+    // packet count towards giving up.
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])

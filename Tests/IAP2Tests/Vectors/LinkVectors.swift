@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Captured and computed packets. Each packet has its meaning and, if easim could send the packet, its payload.
+/// Captured and computed packets. Each packet is listed with its meaning and, if easim could send the packet, its
+/// payload.
 struct LinkVector: Sendable, CustomTestStringConvertible {
   let number: String
   let bytes: [UInt8]

@@ -144,8 +144,7 @@ import Testing
       sent += rig.right.send([UInt8](repeating: 1, count: 100))
       try rig.loop.advance(by: .milliseconds(1))
     }
-    // The most that can be sent is what the stall holds, plus one chunk that the stall could not refuse, plus what the
-    // cable holds.
+    // The most that can be sent is what the stall and the cable hold, plus one chunk that the stall could not refuse.
     #expect(sent <= 100 + 1_000 + 1_000)
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.bytes.count == sent)

@@ -88,7 +88,7 @@ import Testing
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
-    // The loop does not run between these steps, so the watcher comes too late to read any card.
+    // The loop does not run between these steps, so the watcher runs too late to read any card.
     for _ in 0..<3 {
       try accessory.plugIn()
       accessory.unplug()

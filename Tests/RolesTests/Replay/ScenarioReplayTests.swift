@@ -11,7 +11,7 @@ import Testing
 /// Records every shipped scenario, and replays the recording ten times in each role.
 @Suite struct ScenarioReplayTests {
   /// Scenarios in which the device ends a session for a reason that is not recorded: the app is suspended, or it keeps
-  /// using an old accessory. Whenever such a scenario is replayed, it fails at the same difference.
+  /// using an old accessory. Replays of these scenarios always fail at the same difference.
   static let notReproducible: Set<String> = ["coalesced-while-suspended", "retry-with-the-old-accessory"]
 
   private func record(_ name: String) throws -> Recording? {

@@ -38,7 +38,7 @@ public enum ChannelSuite {
     }
   }
 
-  /// Returns every combination of a factory and a check in which the factory's medium guarantees what the check needs.
+  /// Returns, for each factory, every check whose requirements the factory's medium guarantees.
   public static func cases(for factories: [ChannelFactory]) -> [Case] {
     factories.flatMap { factory in
       checks.filter { factory.traits.contains($0.needs) }.map { Case(check: $0, factory: factory) }

@@ -50,8 +50,8 @@ extension DeathSuite.Case {
     }
   }
 
-  /// The number of unread bytes, and the number of sends in which they arrive. On USB, this number of sends uses up all
-  /// the transfers that may be in flight.
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, this many sends use up all the
+  /// transfers that can be in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
   /// More bytes than any channel can buffer.
@@ -71,7 +71,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // By the time of the second send, the kernel has answered the first one, for example with a reset.
+      // By the second send, the kernel has responded to the first one, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)

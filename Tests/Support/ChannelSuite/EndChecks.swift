@@ -60,7 +60,7 @@ extension ChannelSuite {
       pair.start()
       pair.right.onReceived = { _ in pair.right.close() }
       pair.left.stream(1_000_000, chunk: 50_000)
-      // If a handler is called after the probe has been closed, the probe itself reports it.
+      // If a handler is called after the probe has been closed, the probe reports it.
       try pair.rig.run("the other end heard of the close") { pair.left.end != nil }
     },
 

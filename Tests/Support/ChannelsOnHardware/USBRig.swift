@@ -22,7 +22,7 @@ final class USBRig {
   /// slow.
   static let hangLimit = Duration.seconds(60)
   static let tearDownLimit = Duration.seconds(20)
-  /// How long an accessory has to notice that a program is using it.
+  /// The time within which an accessory must notice that a program is using it.
   private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop

@@ -46,7 +46,7 @@ final class Couple {
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits, in which case bytes that belong to no packet are not a problem.
+  /// Whether a host's faults have flipped bits. If so, bytes that belong to no packet are not a problem.
   private var flipsBits = false
 
   struct Setting {

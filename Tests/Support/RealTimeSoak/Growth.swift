@@ -26,9 +26,9 @@ struct Holding: Equatable {
 /// load needs. For memory, the median of the last third is compared with the median of the middle third, so that a
 /// short peak at the wrong moment does not matter. For descriptors, whose number is exact, the maxima are compared.
 struct Growth: Equatable {
-  /// An increase by more than this many KiB between the two thirds counts as growth.
+  /// An increase of more than this many KiB from the middle third to the last counts as growth.
   static let memoryTolerance = 768
-  /// An increase by more than this many descriptors counts as growth.
+  /// An increase of more than this many descriptors counts as growth.
   static let descriptorTolerance = 2
   /// The minimum number of samples that are needed to detect growth.
   static let fewest = 30

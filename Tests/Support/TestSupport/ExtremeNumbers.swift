@@ -26,8 +26,8 @@ public enum ExtremeNumbers {
     }
   }
 
-  /// Returns `count` texts in which about a third of the numbers are replaced, each with one of the spellings, chosen
-  /// at random. The same `seed` always gives the same result.
+  /// Returns `count` texts with about a third of the numbers replaced, each with a random spelling. The same `seed`
+  /// always gives the same result.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)

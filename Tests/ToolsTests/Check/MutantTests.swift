@@ -3,7 +3,7 @@ import AccessoryCore
 import IAP2
 import Testing
 
-/// Tests accessories that have one defect each, and the cases that detect that defect.
+/// Checks that the right cases detect accessories with one defect each.
 @Suite struct MutantTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String

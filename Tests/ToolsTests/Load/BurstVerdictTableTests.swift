@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// The outputs. Each output has a function that returns whether the output says that the run passed.
+  /// The outputs. Each function returns true if its output states that the run passed.
   static let outputs: [(name: String, passes: @Sendable (BurstReport) -> Bool)] = [
     ("text", { !$0.text.contains("failed") }),
     ("JSON passed", { $0.json.text.contains("\"passed\":true,\"verdict\"") }),

@@ -12,7 +12,7 @@ import Testing
     var profile = plan.accessories[0].profile
     profile.quirks = []
     profile.link = .init()
-    // These are the shortest packets into which authentication fits. Each packet can hold 40 bytes of session data.
+    // Authentication does not fit into shorter packets. Each packet can hold 40 bytes of session data.
     profile.link.maximumPacketLength = 52
     profile.link.maximumOutstandingPackets = 127
     profile.link.retransmissionTimeout = .milliseconds(200)

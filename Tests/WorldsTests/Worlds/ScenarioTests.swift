@@ -34,7 +34,7 @@ import Testing
     #expect(!player.client.report.isServing, "\(naive) got through \(name)\n\(player.world.events.map(\.json))")
   }
 
-  /// Each naive client fails in the way that the documentation page describes, not by accident.
+  /// Each naive client fails the way the documentation page describes, not by accident.
   @Test(arguments: [
     ("the-other-accessory-leaves", "nothing more was expected, but 'session.close' of reader"),
     (

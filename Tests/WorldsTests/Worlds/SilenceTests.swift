@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// Both ends of a cable outside any world, with handshake timeouts. The cable can be cut without either side
-  /// noticing.
+  /// Both ends of a cable that is not part of a world, with handshake timeouts. The cable can be cut without either
+  /// side noticing.
   final class Rig {
     let loop = VirtualLoop()
     let device: Device

@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests what a machine needs in order to act as a USB device, how easim reports each missing part and how to fix it,
-/// and how it removes what killed processes left behind.
+/// Tests what a machine needs to act as a USB device, how easim reports missing parts and their fixes, and how easim
+/// removes what killed processes left behind.
 @Suite struct GadgetSystemTests {
   // MARK: Controllers
 

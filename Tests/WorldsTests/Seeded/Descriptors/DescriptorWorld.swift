@@ -13,7 +13,7 @@ import TestSupport
 @testable import AccessoryWorlds
 
 /// A seeded world on real descriptors. The world consists of an accessory (on a Unix socket, a TCP port or a USB/IP
-/// server), a host with its apps, and hostile peers that connect both before the host and while the host is connected.
+/// server), a host with its apps, and hostile peers that connect before the host does and while it is connected.
 /// Everything runs on one loop in real time.
 ///
 /// ```
@@ -199,7 +199,7 @@ final class DescriptorWorld {
       record, on: loop)
   }
 
-  /// Dials until it succeeds, because another host may still be using the device.
+  /// Dials until a connection succeeds, because another host may still be using the device.
   private func dialUSBIP(_ address: Address) {
     guard !isEnding, case .usbip(let host, let port) = address else { return }
     dialing = Transports.connect(to: .tcp(host: host, port: port), on: loop) { [unowned self] result in
