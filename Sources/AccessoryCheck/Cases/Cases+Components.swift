@@ -51,7 +51,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      1006, "power-update", "An accessory that subscribed to power updates (AE00) accepts an update (AE01).", [.agreed],
+      1006, "power-update", "An accessory that has subscribed to power updates (AE00) accepts an update (AE01).",
+      [.agreed],
       fix: "Acknowledge AE01, use the parameters you know, and ignore the rest."
     ) { run in
       let identification = try run.identification()

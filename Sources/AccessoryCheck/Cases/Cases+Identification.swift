@@ -125,7 +125,7 @@ extension CheckCase {
       .blankOptionalText, 627, "No optional text is blank.", [.inferred],
       "Omit the parameter, or fill it in.", .warning),
     rule(
-      .presenceWithValue, 628, "A parameter that only signals presence has no value.", [.seenOnce],
+      .presenceWithValue, 628, "A parameter that conveys information only by being present has no value.", [.seenOnce],
       "Send the parameter with length 4."),
     rule(
       .duplicateProtocol, 629, "Protocols have unique numbers and names.", [.inferred],

@@ -37,7 +37,7 @@ extension ControlMethods {
           "pulling", .id(of: "accessory"),
           Argument(
             "unnoticed", .boolean,
-            "whether the device carries on as if the accessory were still there, until a request goes unanswered",
+            "whether the device behaves as if the accessory were still there until a request goes unanswered",
             from: false)),
         ControlledAccessory.answer, errors: errors, example: example
       ) { call, answer, accessory, isUnnoticed in

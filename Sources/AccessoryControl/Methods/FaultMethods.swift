@@ -19,8 +19,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.change",
-      "Replace a fault with another. Bytes that the old fault already holds back are still delivered, at its rate; the "
-        + "new fault affects later bytes.",
+      "Replace a fault with another. Bytes that the old fault is holding back are still delivered at the old rate; "
+        + "the new fault affects only later bytes.",
       .init(
         "changing a fault", .id(of: "fault"),
         Argument("to", Fault.format.format, "the new fault", from: Fault(.loss(Fault.Loss())), isRequired: true)),
@@ -43,7 +43,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.remove",
-      "Remove a fault. Bytes that the fault already holds back are still delivered, at its rate.",
+      "Remove a fault. Bytes that the fault is holding back are still delivered, at the fault's rate.",
       .id(of: "fault"), errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, id in
       let fault = try call.server.faults.find(id)

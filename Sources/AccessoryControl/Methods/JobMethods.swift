@@ -46,9 +46,9 @@ extension ControlMethods {
     },
     ControlMethod(
       "scenario.play",
-      "Play a scenario's accessories and cables in a world, for an app that runs there. The steps happen at the "
-        + "world's time, and easim compares the events that the app sees with the scenario. The world's own device is "
-        + "used.",
+      "Run a scenario's accessory and cable events in a world, for an app that runs there. The steps happen at the "
+        + "world's time, and easim compares the events that the app sees with the scenario. The scenario uses the "
+        + "world's own device.",
       .init(
         "playing a scenario live", Argument(text: "scenario", "the name or path of the scenario"), .world,
         Argument(optional: "app", .text, "the id of the app under test (default: the world's first)")),
@@ -179,7 +179,7 @@ private struct BurstChoices: Equatable, Sendable {
     Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
     Field(
       "duration", \.time, .optional(.duration(.milliseconds(1) ... .seconds(7 * 86_400))),
-      "how long to send bursts, instead of a number of them")
+      "how long to send bursts; use this instead of a number of bursts")
     Field(
       "failIf", \.limits, .list(of: .limit),
       "conditions that fail the run, as for `easim burst --fail-if`: `p99>50ms`, `rate<100/s`, `errors>0.1%`")

@@ -69,7 +69,9 @@ private struct AddingProxy: Equatable, Sendable {
   var faults: [String] = []
 
   static let format = Record("adding a proxy", "", AddingProxy()) {
-    Field("device", \.device, .text, "where the device connects: any address of `easim run --on`", isRequired: true)
+    Field(
+      "device", \.device, .text, "where the device connects: any address that `easim run --on` accepts",
+      isRequired: true)
     Field(
       "accessory", \.accessory, .text, "where the accessory is: any address that hosts connect to", isRequired: true)
     Field(

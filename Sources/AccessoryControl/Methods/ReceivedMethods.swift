@@ -5,11 +5,11 @@ import Certificates
 extension ControlMethods {
   static let received = ControlMethod(
     "accessory.received",
-    "Get the bytes that an accessory has received in its sessions, whatever its behavior. With `data` or `text`, "
+    "Get the bytes that an accessory has received in its sessions, regardless of its behavior. With `data` or `text`, "
       + "search these bytes instead. The server keeps the last \(ReceivedBytes.most >> 20) MiB.",
     .init(
       "searching", .id(of: "accessory"), Argument(optional: "data", .text, "the bytes to search for, in base64"),
-      Argument(optional: "text", .text, "the bytes to search for as text, instead of data"),
+      Argument(optional: "text", .text, "the text to search for; use this instead of `data`"),
       Argument(
         optional: "times", .integer(0...Int.max),
         "how many times the accessory should have received the bytes (default: at least once)"),
@@ -45,7 +45,9 @@ extension ControlMethods {
       optional: "count", .integer(0...Int.max),
       "number of occurrences found; they do not overlap, and none spans two sessions"
     ) { $0.search?.count }
-    Key(optional: "met", .boolean, "whether the bytes were received as often as `times` requires") { $0.search?.isMet }
+    Key(optional: "met", .boolean, "whether the bytes were received as many times as `times` requires") {
+      $0.search?.isMet
+    }
     Key(
       optional: "text", .text,
       "the result in words; if the bytes were never received, also the closest match and its first difference"
@@ -60,6 +62,6 @@ extension ReceivedBytes.Stream {
     Key("protocol", .text, "the protocol of the session") { $0.protocolName }
     Key("t", .seconds, "when the session was opened, in seconds on the world's clock") { $0.began.wholeSeconds }
     Key("data", .text, "the bytes in base64") { Base64.text($0.bytes.copy(0..<$0.bytes.count)) }
-    Key("dropped", .integer(0...Int.max), "number of earlier bytes that are no longer kept") { $0.dropped }
+    Key("dropped", .integer(0...Int.max), "number of earlier bytes that the server has dropped") { $0.dropped }
   }
 }

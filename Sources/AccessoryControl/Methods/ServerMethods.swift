@@ -112,7 +112,7 @@ extension ControlMethods {
       $0.notices.map { ControlNews($0).tree }
     }
     Key(
-      "dropped", .integer(0...Int.max), "number of notifications numbered higher than `after` that are no longer kept"
+      "dropped", .integer(0...Int.max), "number of notifications after `after` that the server has already dropped"
     ) { $0.dropped }
   }
 }

@@ -10,7 +10,7 @@ extension ControlMethods {
         + "session ends.",
       .init(
         "writing", .id(of: "session"), Argument(optional: "data", .text, "the bytes in base64"),
-        Argument(optional: "text", .text, "the bytes as text, instead of data"),
+        Argument(optional: "text", .text, "the text to write; use this instead of `data`"),
         Argument(
           "wait", .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock",
           from: .seconds(30))),

@@ -85,9 +85,9 @@ private struct Waiting: Equatable, Sendable {
             word, side in side.map { (word, $0) }
           })),
       "the side on which the event happened (default: any)")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the event concerns")
-    Field("app", \.app, .optional(.text), "the id of an app whose event to wait for")
-    Field("session", \.session, .optional(.text), "the id of a session whose notification to wait for")
+    Field("accessory", \.accessory, .optional(.text), "wait for an event of the accessory with this id")
+    Field("app", \.app, .optional(.text), "wait for an event of the app with this id")
+    Field("session", \.session, .optional(.text), "wait for a notification from the session with this id")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
       "also accept past notifications numbered higher than this (default: only new ones)")

@@ -233,7 +233,8 @@ extension ControlledAccessory {
     Key("serial", .text, "the accessory's serial number") { $0.profile.identity.serialNumber }
     Key("protocols", .list(of: .text), "the accessory's protocols") { $0.profile.protocols.map(\.name) }
     Key(
-      optional: "on", .text, "the address where the accessory is plugged in; absent if that is the world's own device"
+      optional: "on", .text,
+      "the address where the accessory is plugged in; absent if it is plugged in to the world's own device"
     ) { $0.port?.place }
     Key(
       optional: "connectionID", .integer(0...Int.max),

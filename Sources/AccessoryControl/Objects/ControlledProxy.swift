@@ -72,8 +72,8 @@ extension ControlledProxy {
     Key("world", .text, "the id of the proxy's world") { $0.world.id }
     Key("device", .text, "where the device connects") { $0.device.description }
     Key("accessory", .text, "where the accessory is") { $0.accessory.description }
-    Key("hasAccessory", .boolean, "whether there is a cable to the accessory") { $0.proxy.hasAccessory }
-    Key("hasDevice", .boolean, "whether a device is connected to it") { $0.proxy.hasDevice }
+    Key("hasAccessory", .boolean, "whether the proxy is connected to the accessory") { $0.proxy.hasAccessory }
+    Key("hasDevice", .boolean, "whether a device is connected to the accessory") { $0.proxy.hasDevice }
     Key("attachments", .integer(0...Int.max), "how many times a device has connected to the accessory") {
       $0.proxy.counts.attachments
     }
@@ -82,7 +82,7 @@ extension ControlledProxy {
     }
     Key("fromDevice", .integer(0...Int.max), "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
     Key("faults", .list(of: .text), "the faults, in the notation of --fault") { $0.faults.map(\.description) }
-    Key(optional: "trouble", .text, "why no accessory or no device can connect") {
+    Key(optional: "trouble", .text, "why an accessory or a device cannot connect") {
       $0.proxy.failure ?? $0.proxy.trouble?.description
     }
   }

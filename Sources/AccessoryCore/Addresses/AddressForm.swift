@@ -27,8 +27,8 @@ public struct AddressForm: Equatable, Sendable {
       "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens on the unix socket"),
     AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens on the TCP port"),
     AddressForm(
-      "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "the TCP port of an IPv6 address",
-      simulator: "listens on the TCP port of an IPv6 address"),
+      "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "a TCP port at an IPv6 address",
+      simulator: "listens on a TCP port at an IPv6 address"),
     AddressForm(
       "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
       simulator: "creates a pseudo terminal and a link to it at PATH"),

@@ -91,7 +91,7 @@ extension Shape {
     case .either(let shapes):
       shapes.map { $0.tableText(elsewhere, isPlural: isPlural) }.joined(separator: " or ")
     case .oneOf(let kinds): link(noun(kinds.name), kinds.name)
-    case .named(let element, _): "object by name: \(element.tableText(elsewhere))"
+    case .named(let element, _): "object that maps names to values: \(element.tableText(elsewhere))"
     case .document(let name): link(isPlural ? noun(String(name.trimmingPrefix("a "))) : name, name)
     case .text(let text): noun(text.name ?? "string")
     case .integer(let range) where range == .min ... .max: "whole number"

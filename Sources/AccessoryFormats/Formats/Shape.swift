@@ -166,7 +166,7 @@ extension Shape {
     case .constant(let number): "\(number)"
     case .list(let element, _): "list: \(element.range)"
     case .record(let record): "object: \(record.name)"
-    case .named(let element, _): "object by name: \(element.range)"
+    case .named(let element, _): "object that maps names to values: \(element.range)"
     case .document(let name): name
     case .oneOf(let kinds): kinds.name
     case .either(let shapes): shapes.map(\.range).joined(separator: ", or ")

@@ -141,7 +141,7 @@ extension BurstRequest {
     Field(
       "read", \.extent, .optional(.replyExtent),
       "how much of the reply to read, as for `send --read`: bytes, a time or `until:…`",
-      standardText: "as much as is needed to verify the reply"),
+      standardText: "enough to verify the reply"),
     Field("think", \.think, .optional(.times), "how long to pause after the request, overriding the plan's `think`"),
   ]
 

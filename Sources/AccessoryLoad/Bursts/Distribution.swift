@@ -206,8 +206,8 @@ extension Distribution {
     }.checked { Self.check($0.bounds, $1) }
     let lognormal = Record(
       "lognormal",
-      "log-normal distribution, as of the sizes of files and replies: most values are near the median, and a few are "
-        + "much larger",
+      "log-normal distribution, like that of the sizes of files and replies: most values are near the median, and "
+        + "a few are much larger",
       Lognormal()
     ) {
       Field("median", \.median, value, "the median", isRequired: true)
@@ -215,7 +215,7 @@ extension Distribution {
       bounds(\Lognormal.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let exponential = Record(
-      "exponential", "exponential distribution, as of the times between independent events", Exponential()
+      "exponential", "exponential distribution, like that of the times between independent events", Exponential()
     ) {
       Field("mean", \.mean, value, "the mean", isRequired: true)
       bounds(\Exponential.bounds)

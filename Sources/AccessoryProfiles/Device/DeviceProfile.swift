@@ -113,8 +113,8 @@ public struct DeviceProfile: Equatable, Sendable {
       Field("passphrase", \.passphrase, .text, "the network's passphrase")
       Field(
         "ssidParameter", \.ssidParameter, .integer(1...2),
-        "the number of the parameter that contains the network's name, on which public sources disagree; the "
-          + "passphrase has the next number"
+        "the number of the parameter that contains the network's name (public sources disagree on this number); "
+          + "the passphrase has the next number"
       )
     }
   }
@@ -189,12 +189,13 @@ extension DeviceProfile {
     Field("nowPlaying", \.nowPlaying, NowPlaying.format)
     Field(
       "hidReport", \.hidReport, .nullable(.bytes),
-      "the report sent to a HID accessory once it has started (6801); null for none", standardText: "one byte of 0")
+      "the report sent to a HID accessory once it has started (6801); null for none",
+      standardText: "a single zero byte")
     Field(
       "location", \.location, .list(of: .choice), "the data that the device requests from a location receiver (FFFA)")
     Field(
       "linkKey", \.linkKey, .bytes, "the link key for out-of-band pairing (00B2)",
-      standardText: "16 bytes of EA")
+      standardText: "16 bytes, each with the value 0xEA")
     Field(
       "audioRate", \.audioRate, .integer(8_000...48_000),
       "the sample rate of USB device-mode audio (DA01), in Hz: \(audioRateList)")
@@ -211,8 +212,8 @@ extension DeviceProfile {
     )
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "additional messages to send; a rule replaces the built-in answer that sends the same message on the same "
-        + "occasion"
+      "additional messages to send; if a built-in answer would send the same message at the same point, the rule "
+        + "replaces that answer"
     )
   }.checked { profile, object in
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }

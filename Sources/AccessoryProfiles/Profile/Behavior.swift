@@ -86,7 +86,7 @@ public enum Behavior: Equatable, Sendable {
       self.total = total
     }
 
-    static let format = Record("source", "sends unprompted, as a sensor does", Source()) {
+    static let format = Record("source", "sends data unprompted, as a sensor does", Source()) {
       Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second")
       Field(
         "chunk", \.chunk, .integer(1...1_048_576),

@@ -85,7 +85,7 @@ extension Profile {
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", formatVersion, "the version of this format")
-    Field("description", \.summary, .text, "one sentence for 'easim profile list'")
+    Field("description", \.summary, .text, "a one-sentence description, which 'easim profile list' shows")
     Field(
       passing: "extends", .text, "the name of the base profile, or its path relative to this file")
     Field(group: "accessory", Identity.format.summary, isRequired: true) {

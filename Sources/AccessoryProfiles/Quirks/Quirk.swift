@@ -247,13 +247,13 @@ public struct Flicker: Equatable, Sendable {
 
   static let format = Record(
     "flicker",
-    "connects with no protocols, disconnects, and connects again with all of them; the default times are arbitrary",
+    "connects with no protocols, disconnects, and reconnects with all its protocols; the default times are arbitrary",
     Flicker()
   ) {
     Field("maker", \.maker, .choice, "what causes the flicker: the accessory, by detaching, or the device")
     Field(
       "cycles", \.cycles, .integer(1...10_000),
-      "number of connects with no protocols before the connect with all of them")
+      "number of connects with no protocols before the connect with all protocols")
     Field(
       "empty", \.empty, .duration(.zero ... .seconds(3600)), "how long the accessory stays connected with no protocols")
     Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long the accessory then stays disconnected")

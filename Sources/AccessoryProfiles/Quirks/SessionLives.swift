@@ -41,7 +41,8 @@ public struct EndedSessions: Equatable, Sendable {
 
   static let format = Record(
     "ends-sessions",
-    "ends each session after a random time, in episodes; the first episode begins with the first session",
+    "ends each session after a random time, but only during some periods (episodes); the first one begins with the "
+      + "first session",
     EndedSessions()
   ) {
     Field("min", \.shortest, .ofSessions, "duration of the shortest session")
@@ -82,8 +83,9 @@ public struct WedgedByOpens: Equatable, Sendable {
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "number of opens within the window that wedges the accessory; from then on, no session gets an answer")
-    Field("within", \.within, .ofSessions, "the time window in which opens are counted")
+      "how many sessions must be opened within the window to wedge the accessory; from then on, no session gets an "
+        + "answer")
+    Field("within", \.within, .ofSessions, "the length of the window in which opened sessions are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
 }

@@ -44,7 +44,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
       "how long to wait after receiving the message to answer, or after connecting")
     Field(
       "every", \.every, .optional(.duration(.milliseconds(10)...longest)),
-      "the interval at which to repeat the message; default: no repetition")
+      "the interval at which to repeat the message; default: the message is sent only once")
     Field("until", \.until, .optional(MessageName.format), "the message from the other end that stops the repetition")
     Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
     Field(

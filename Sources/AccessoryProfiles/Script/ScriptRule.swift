@@ -119,7 +119,7 @@ extension Script {
       )
       Field(
         "every", \.every, .optional(.duration(.milliseconds(1) ... .seconds(86_400))),
-        "the interval at which the timer fires again; default: no repetition")
+        "the interval at which the timer repeats; default: the timer fires only once")
       Field("answers", \.answers, .answers, "the answers to send and actions to take")
       Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
@@ -219,7 +219,7 @@ extension Script {
         "the protocol whose open sessions receive the answer; default: the session that asked")
       Field("unframed", \.isUnframed, .boolean, "whether to send the answer as is, without a frame")
       Field("goto", \.next, .optional(.stateName), "the next state")
-      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk to give the accessory from then on")
+      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk to add to the accessory")
       Field(
         "close", \.close, .optional(.text),
         "closes the session; the timeline shows this text as the reason")

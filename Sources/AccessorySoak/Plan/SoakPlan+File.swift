@@ -237,7 +237,8 @@ extension SoakStreamPlan {
         "how long reading stops; default: until the end")
       Field(
         "closes", \.closing, .closing,
-        "when to close the session: afterWriting, or a time after the session opens; default: never")
+        "when to close the session: after writing everything (afterWriting), or a given time after the session "
+          + "opens; default: never")
     }.checked { _, object in
       let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
       if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' must be given together") }

@@ -90,9 +90,9 @@ extension AppRules {
     Field(
       "lostConnects", \.lostConnects,
       .choice,
-      "which connect notifications are lost")
+      "which connect notifications the app does not get")
     Field(
       "announcesBytesOnce", \.announcesBytesOnce, .boolean,
-      "whether a session announces bytes only once")
+      "whether a session reports available bytes only once")
   }
 }

@@ -110,7 +110,7 @@ extension Scenario.About {
     Field("description", \.summary, .text, "what the scenario reproduces, in one sentence", isRequired: true)
     Field(
       "reproduces", \.reproduces, .list(of: .text),
-      "the numbers of the behaviors and failures reproduced by the scenario")
+      "the identifiers (such as F1) of the behaviors and failures that the scenario reproduces")
     Field("source", \.source, .text, "where the failure was reported")
     Field("story", \.story, .text, "a description of the failure and of the affected product")
     Field("survival", \.survival, .text, "how an app can survive the failure")

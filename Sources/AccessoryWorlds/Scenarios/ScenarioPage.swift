@@ -39,7 +39,9 @@ extension Scenario.About {
   /// Returns a Markdown page: what happened, how to play the scenario, how an app survives it, and which client fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
-    var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
+    let numbers = reproduces.map(FieldNumber.described)
+    let earlier = numbers.dropLast().joined(separator: ", ")
+    var facts = numbers.last.map { "Reproduces " + (earlier.isEmpty ? $0 : "\(earlier) and \($0)") + "." } ?? ""
     if !source.isEmpty { facts += (facts.isEmpty ? "" : " ") + "Source: \(source)." }
     if !facts.isEmpty { parts.append(facts) }
     if !story.isEmpty { parts += ["## What happened", story] }
@@ -87,7 +89,7 @@ enum FieldNumber {
     "W18": "an unnoticed pulled cable", "W19": "the disconnect of another accessory",
     "W20": "another SDK takes the session", "W21": "an app killed with a session open",
     "W22": "busy after a cancelled request", "W23": "sessions that end in episodes",
-    "W24": "wedged by fast opening", "W25": "a phantom session", "W26": "a silent stall",
+    "W24": "wedged by opening sessions too quickly", "W25": "a phantom session", "W26": "a silent stall",
     "W27": "no data after the background", "W28": "a retry or timer from an earlier connect",
     "W29": "an event from freed streams", "W30": "only the first transaction works",
     "W31": "an unnoticed dead session", "W32": "a small buffer that overflows", "W33": "replies in pieces",
