@@ -51,13 +51,15 @@ package struct PlugRules: Sendable {
   }
 }
 
-package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
+/// Why a device on a USB/IP server was not plugged in.
+public enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// The server could not be reached or did not answer.
   case failed(String)
   case noAccessory(String)
   case server(String)
 
-  package var description: String {
+  /// The problem as a phrase.
+  public var description: String {
     switch self {
     case .noAccessory(let reason):
       "it is not an accessory: \(reason); an accessory needs an interface \(USBInterface.Kind.iAP) with a bulk pair"

@@ -73,7 +73,7 @@ public enum USBIPAnswers {
   }
 
   /// Parses the answer to ``importRequest(_:)``. Returns nil while the answer is incomplete.
-  package static func imported(_ bytes: [UInt8]) throws(PlugProblem) -> USBIPOffer? {
+  public static func imported(_ bytes: [UInt8]) throws(PlugProblem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
     switch bytes.bigEndian32(at: 4) {
