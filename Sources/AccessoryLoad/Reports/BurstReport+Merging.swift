@@ -95,7 +95,7 @@ extension BurstReport {
   }
 
   private mutating func addSites(of other: BurstReport, after later: Duration) {
-    var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
+    var room = max(0, Self.mostAttachments - list.attachments)
     for var site in other.sites {
       // Each run has its own clock. Attachments are shown as if both runs had begun at the same time.
       for index in site.attachments.indices {
@@ -109,7 +109,7 @@ extension BurstReport {
       site.attachments.removeLast(dropped)
       site.more += dropped
       room -= site.attachments.count
-      sites.append(site)
+      list.append(site)
     }
   }
 
@@ -140,19 +140,8 @@ extension BurstReport {
       sum.add(payload.bytes)
       sum.add(payload.latency.total)
     }
-    for site in sites {
-      for session in site.sessions {
-        for count in [session.completed, session.lost, session.errors] { sum.add(count) }
-      }
-      sum.add(site.more)
-      // `more` is the number of attachments that are not listed.
-      sum.add(site.attachments.count)
-      for attachment in site.attachments {
-        sum.add(attachment.completed)
-        sum.add(attachment.lost)
-      }
-      for field in LinkCounters.reportFields { sum.add(site.link[keyPath: field.path]) }
-    }
+    guard let accessories = list.counts.value else { return nil }
+    sum.add(accessories)
     return sum.value
   }
 }

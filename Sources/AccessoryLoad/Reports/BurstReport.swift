@@ -68,9 +68,14 @@ public struct BurstReport: Equatable, Sendable {
   /// If bursts are unique, how many times each kind of mistake occurred in returned bytes. An error may be counted more
   /// than once.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
-  /// The results for each accessory.
-  public var sites: [Site] = []
-  /// The conditions that make the run fail.
+  /// The results of each accessory.
+  public var sites: [Site] {
+    get { list.sites }
+    set { list = SiteList(newValue) }
+  }
+  /// The same with their totals. A change to an element of ``sites`` computes the totals again, so a sum appends here.
+  var list = SiteList()
+  /// The run's failure conditions; the run fails if any of them holds.
   public var limits: [BurstLimit] = []
   /// When, where and how the run took place.
   public var made = Making()
@@ -132,10 +137,8 @@ public struct BurstReport: Equatable, Sendable {
     measured > .zero ? Double(count) / measured.inSeconds : 0
   }
 
-  /// The sums of the link counters of all accessories.
-  public var link: LinkCounters {
-    sites.reduce(into: LinkCounters()) { $0 += $1.link }
-  }
+  /// The link counters of all accessories.
+  public var link: LinkCounters { list.link }
 
   /// The results of the bursts that were due in one phase.
   public struct PhaseTally: Equatable, Sendable {

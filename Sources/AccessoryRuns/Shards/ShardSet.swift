@@ -145,7 +145,7 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 /// A sum of non-negative counts, or nil if the sum exceeds ``most``.
-public struct CountSum: Sendable {
+public struct CountSum: Equatable, Sendable {
   /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
   public static let most = 1 << 56
 
