@@ -17,6 +17,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
+  let spares: SpareBuffers?
 
   // Exclusivity is not checked, because the checks would cost several calls per packet. A connection belongs to one
   // loop, and while the peer changes, the connection calls only `send`, which never calls back.
@@ -48,8 +49,10 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watch = isLimited ? PhaseClock(handshakeTimeouts) : nil
     self.cable = cable
     self.loop = loop
+    spares = loop.spares
     timer = loop.makeTimer()
     timer.handler = self
+    self.peer.core.borrow(from: loop.spares)
   }
 
   deinit {

@@ -57,7 +57,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
       bytesPerSecond.map { $0 > 0 } ?? true, "a loopback channel needs a rate above 0")
     func makePipe() -> LoopbackPipe {
       LoopbackPipe(
-        capacity: capacity, latency: latency, bytesPerSecond: bytesPerSecond, keepsTransfersApart: keepsTransfersApart)
+        capacity: capacity, latency: latency, bytesPerSecond: bytesPerSecond,
+        keepsTransfersApart: keepsTransfersApart, spares: loop.spares)
     }
     let (there, back) = (makePipe(), makePipe())
     let left = LoopbackChannel(on: loop, inbound: back, outbound: there, keepsTransfersApart: keepsTransfersApart)

@@ -19,6 +19,7 @@ final class LoopbackPipe {
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
+  private let spares: SpareBuffers
 
   // Overlapping access is not checked, because this code runs for every packet; a pipe belongs to one loop and calls no
   // other code.
@@ -33,11 +34,14 @@ final class LoopbackPipe {
 
   @exclusivity(unchecked) var senderWaits = false
 
-  init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
+  init(
+    capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool, spares: SpareBuffers
+  ) {
     self.capacity = capacity
     self.latency = latency.wholeNanoseconds
     self.bytesPerSecond = bytesPerSecond
     self.keepsTransfersApart = keepsTransfersApart
+    self.spares = spares
   }
 
   /// Whether the pipe accepts bytes, which it does until either end closes it.
@@ -56,7 +60,7 @@ final class LoopbackPipe {
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
-    filling.append(bytes.extracting(first: count))
+    filling.append(bytes.extracting(first: count), spares)
     guard let bytesPerSecond else {
       lineIsFree = now
       addSegment(count)
@@ -150,6 +154,10 @@ final class LoopbackPipe {
       left -= step
       if segments[0].count == 0 { segments.removeFirst(1) }
     }
+    if drained == draining.count {
+      draining.giveBack(to: spares)
+      drained = 0
+    }
   }
 
   /// Returns how the pipe ended, or nil if the end has not arrived yet. If `waits` is set, the end is returned only
@@ -166,15 +174,13 @@ private struct ByteTank: ~Copyable {
   var count = 0
   // The memory is typed, because Swift allocates untyped memory with the system's aligned allocation, which is slower.
   private var memory = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
-  /// The smallest buffer has room for a packet with an authentication certificate.
-  private static let smallest = 1024
 
   deinit { memory.deallocate() }
 
-  mutating func append(_ bytes: RawSpan) {
+  mutating func append(_ bytes: RawSpan, _ spares: SpareBuffers) {
     let needed = count + bytes.byteCount
     if needed > memory.count {
-      let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(needed, 2 * memory.count, Self.smallest))
+      let larger = spares.borrowBlock(atLeast: needed, preferred: max(2 * memory.count, SpareBuffers.smallest))
       if count > 0 { UnsafeMutableRawBufferPointer(larger).copyMemory(from: raw(..<count)) }
       memory.deallocate()
       memory = larger
@@ -182,6 +188,14 @@ private struct ByteTank: ~Copyable {
     let room = UnsafeMutableRawBufferPointer(memory)
     bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: room[count..<needed]).copyMemory(from: $0) }
     count = needed
+  }
+
+  /// Empties the buffer and gives its memory away, unless that is small.
+  mutating func giveBack(to spares: SpareBuffers) {
+    count = 0
+    if memory.count <= SpareBuffers.smallest { return }
+    spares.returnBlock(memory)
+    memory = UnsafeMutableBufferPointer(start: nil, count: 0)
   }
 
   func bytes(from start: Int, most: Int) -> UnsafeRawBufferPointer {

@@ -18,8 +18,11 @@ public protocol EventLoop: AnyObject, Sendable {
   /// The loop's random number generator; the same seed gives the same numbers. Use the generator only on the loop.
   var random: SeededRandom { get set }
 
-  /// Creates an unarmed timer. When the timer's deadline arrives, the loop calls `work`. Create and use timers only on
-  /// the loop.
+  /// The memory that everything on this loop borrows for bytes on their way; use it only on the loop.
+  var spares: SpareBuffers { get }
+
+  /// Creates a timer that calls `work` on the loop at its deadline; the timer is not armed yet. Create and use timers
+  /// only on the loop.
   ///
   /// Create a timer once and move it as often as needed: moving a timer allocates nothing.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer

@@ -93,6 +93,8 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
   // MARK: The session
 
   let hasAcknowledgements = false
+  /// A session on a native channel swaps its buffer with the inbox.
+  var spares: SpareBuffers? { nil }
 
   func write(_ bytes: RawSpan, to session: Session) -> Int {
     channel.send(bytes)

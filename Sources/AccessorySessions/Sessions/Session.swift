@@ -48,11 +48,14 @@ public final class Session {
 
   private unowned let carrier: any SessionCarrier
   @exclusivity(unchecked) private var buffer = ByteQueue()
+  /// Takes the buffer's memory when everything has been read; nil if the buffer keeps its memory.
+  private let spares: SpareBuffers?
 
   init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
     self.id = id
     self.protocolName = protocolName
     self.carrier = carrier
+    spares = carrier.spares
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
@@ -95,6 +98,7 @@ public final class Session {
     swap(&lent, &buffer)
     // Bytes that arrived during the call are appended to the bytes that `body` did not use.
     if !lent.isEmpty { lent.withBytes { buffer.append($0) } }
+    if buffer.isEmpty, let spares { buffer.refill { spares.collect(&$0) } }
     bytesRead += count
     if isOpen, !isConsumed { carrier.consume(count, of: self) }
     return count
@@ -233,6 +237,8 @@ public protocol SessionHandler: AnyObject {
 
 protocol SessionCarrier: AnyObject {
   var hasAcknowledgements: Bool { get }
+  /// Where the carrier's inboxes borrow their memory; nil if they keep it.
+  var spares: SpareBuffers? { get }
   func write(_ bytes: RawSpan, to session: Session) -> Int
   func takeInbox(of session: Session, _ buffer: inout [UInt8])
   func consume(_ count: Int, of session: Session)

@@ -197,6 +197,10 @@ public struct Link: ~Copyable {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
+  /// Lets the packets that are not acknowledged borrow their memory.
+  mutating func borrow(from spares: SpareBuffers) { sender.borrow(from: spares) }
+
+  /// Frees the memory of packets that were sent and acknowledged.
   mutating func releaseMemory() {
     sender.releaseMemory()
     ownPacket = []

@@ -5,14 +5,16 @@
 ///   │ … newest │ free │ oldest … │ rest │
 /// ```
 ///
-/// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
-/// that does not fit after the newest one is stored at the front; packets are never split. The memory grows only if
-/// there is no room either after the newest packet or at the front. The memory does not shrink during traffic, so a
-/// link with steady traffic allocates nothing. The memory needs no separate limit, because the number of queued bytes
-/// is limited.
+/// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
+/// does not fit after the newest one goes to the front; packets are never split. The memory grows if there is no room
+/// after the newest packet or at the front, and does not shrink while there are packets. The memory of an empty tape
+/// goes back to where it was borrowed from, if anywhere, so a link with steady traffic allocates nothing. The memory
+/// needs no separate limit, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
-  /// The initial size, large enough for everything that a device sends before the accessory is ready.
+  /// Where the memory is borrowed from; nil if the tape keeps its own.
+  var spares: SpareBuffers?
+  /// The initial size, which is enough for everything that a device sends until an accessory is ready.
   private static let smallest = 128
   private var head = 0
   private var tail = 0
@@ -59,6 +61,11 @@ struct PacketTape {
   /// Makes room for `count` more bytes, and moves all packets to the front, in order and without gaps.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
+    if live == 0, let spares {
+      spares.lendFilled(to: &memory)
+      (head, tail, turn) = (0, 0, nil)
+      if memory.count >= count { return }
+    }
     let size = max(live + count, 2 * memory.count, Self.smallest)
     var grown = [UInt8](repeating: 0, count: size)
     let front = head..<(turn ?? tail)
@@ -75,6 +82,12 @@ struct PacketTape {
 
   mutating func clear() {
     (head, tail, turn) = (0, 0, nil)
+    spares?.collectFilled(&memory)
+  }
+
+  mutating func releaseMemory() {
+    clear()
+    memory = []
   }
 
   func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {

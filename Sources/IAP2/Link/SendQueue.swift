@@ -215,10 +215,13 @@ struct SendQueue {
     }
   }
 
+  mutating func borrow(from spares: SpareBuffers) { tape.spares = spares }
+
+  /// Frees the queue's memory if the queue is empty.
   mutating func releaseMemory() {
     guard packets.isEmpty else { return }
     packets = []
-    tape = PacketTape()
+    tape.releaseMemory()
   }
 
   // MARK: Sending

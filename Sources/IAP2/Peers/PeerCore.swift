@@ -38,6 +38,12 @@ public struct PeerCore: ~Copyable {
     link.start(now: now)
   }
 
+  /// Lets inboxes and packets borrow their memory. Whoever takes an inbox should then return the memory.
+  public mutating func borrow(from spares: SpareBuffers) {
+    sessions.spares = spares
+    link.borrow(from: spares)
+  }
+
   /// Removes the next event from the queue.
   @inlinable
   public mutating func nextEvent() -> PeerEvent? {

@@ -49,7 +49,9 @@ struct SessionTable {
   }
 
   private(set) var entries: [Entry] = []
-  /// Whether the numbers of the entries are consecutive.
+  /// Where inboxes borrow their memory; nil if each keeps its own.
+  var spares: SpareBuffers?
+  /// Whether each entry's number is one more than the number of the entry before it.
   private var isConsecutive = true
   /// The number of writers waiting for room, kept so that no search is needed when none are waiting.
   private(set) var waitingWriters = 0
@@ -110,7 +112,8 @@ struct SessionTable {
 
   /// Adds bytes to a session's inbox. Returns true if the session's reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
-    entries[index].take(bytes)
+    spares?.lend(to: &entries[index].inbox, room: bytes.byteCount)
+    return entries[index].take(bytes)
   }
 
   mutating func noteAnswer(at index: Int) {

@@ -36,7 +36,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// The loop's random number generator; use it only on the loop.
   public var random: SeededRandom
-  /// The number of turns so far. Tests use it to check that an idle loop sleeps.
+  /// The memory for bytes on their way; use it only on the loop.
+  public let spares = SpareBuffers()
+  /// The number of turns so far. A test uses this number to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()

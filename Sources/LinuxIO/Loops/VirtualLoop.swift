@@ -45,6 +45,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   @exclusivity(unchecked) public private(set) var now = Instant.origin
   /// The loop's random number generator.
   public var random: SeededRandom
+  /// The memory for bytes on their way.
+  public let spares = SpareBuffers()
 
   private let timers = TimerQueue()
   private let inbox = Inbox<@Sendable () -> Void>()

@@ -284,6 +284,31 @@ import Testing
     try loop.runUntilQuiet()
   }
 
+  /// Accessories borrow memory while bytes are on their way, so many need little more than one.
+  @Test func accessoriesShareTheirBuffers() throws {
+    let loop = VirtualLoop(seed: 1)
+    let runner = BurstRunner(
+      Self.plan {
+        $0.extent = .bursts(200)
+        $0.pace = .rate(burstsPerSecond: 100)
+      }, on: loop)
+    var settings = AppSettings()
+    settings.rules.ignoreInfoPlist()
+    let worlds = (0..<20).map { _ in World(on: loop) }
+    for (number, world) in worlds.enumerated() {
+      let site = runner.addSite("number \(number)")
+      _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
+      try world.add(try ProfileLibrary().profile("echo")).plugIn()
+    }
+    runner.start()
+    #expect(try loop.run(until: { runner.outcome != nil }, limit: .seconds(60)))
+    #expect(runner.outcome == .done)
+    // With buffers of their own, the accessories would hold 2 MB.
+    #expect(10_000...200_000 ~= loop.spares.heldBytes)
+    for world in worlds { world.tearDown() }
+    try loop.runUntilQuiet()
+  }
+
   @Test func stoppingKeepsWhatWasMeasured() throws {
     let rig = try LoadRig(Self.plan { $0.extent = .time(.seconds(600)) })
     _ = try rig.loop.run(until: { rig.runner.progress.bursts > 10 })
