@@ -324,7 +324,10 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   public let text: String
 
   /// The event as text, for example "cut,after=2s (out): the cable is pulled".
-  public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
+  public var description: String { description(of: "\(fault)") }
+
+  /// The event as text, given the text of the fault.
+  package func description(of fault: String) -> String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
 /// A packet that a packet fault lost, duplicated, changed or delayed.

@@ -112,6 +112,8 @@ public final class World {
   private var accessoryCount = 0
   private var faultChances: SeededRandom
   private var faultsPast: [FaultTally] = []
+  /// The texts of the faults that have acted.
+  private var faultTexts: [(fault: Fault, text: String)] = []
   private var cableCount = 0
 
   private struct Entry {
@@ -385,8 +387,16 @@ public final class World {
     let identity = entry.accessory.profile.identity
     log.add(
       TimelineEvent(
-        time: loop.now, side: .cable, kind: .fault(event.description),
+        time: loop.now, side: .cable, kind: .fault(event.description(of: text(of: event.fault))),
         subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])))
     if event.fault.cuts { pull(entry.accessory, entry.port) }
+  }
+
+  /// Returns a fault's text, which takes longer to write than most events of faults take otherwise.
+  private func text(of fault: Fault) -> String {
+    if let known = faultTexts.first(where: { $0.fault == fault }) { return known.text }
+    let text = "\(fault)"
+    faultTexts.append((fault, text))
+    return text
   }
 }

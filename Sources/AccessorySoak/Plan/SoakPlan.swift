@@ -71,7 +71,8 @@ public struct SoakPlan: Equatable, Sendable {
   /// apply. Undetected wrong bytes can be caused by faults that correct the checksum, by two faults whose bit flips
   /// cancel out in the checksum, and by quirks that lose bytes or start sessions with bytes from earlier sessions.
   public var isHostile: Bool {
-    if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
+    // By a closure: a key path copies the profile.
+    if accessories.contains(where: { $0.profile.quirks.spoilsBytes }) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }

@@ -41,11 +41,12 @@ final class SoakAccount {
   /// How many times the link had already gone down when this session was opened.
   let linkDownsBefore: Int
 
-  init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
+  /// - Parameter isHostile: the plan's ``SoakPlan/isHostile``.
+  init(accessory: Int, _ plan: SoakPlan, isHostile: Bool, id: UInt16, number: Int, linkDowns: Int) {
     self.accessory = accessory
     self.id = id
     isEcho = plan.accessories[accessory].streams == nil
-    isHostile = plan.isHostile
+    self.isHostile = isHostile
     let trouble = plan.accessories[accessory].profile.quirks.session?.answer
     isIgnored = trouble == .ignore || trouble == .silent
     linkDownsBefore = linkDowns

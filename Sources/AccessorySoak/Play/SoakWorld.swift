@@ -18,6 +18,8 @@ import LinuxIO
 /// no session is closed. Each open session must deliver all accepted bytes before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
+  /// The plan's ``SoakPlan/isHostile``, computed once.
+  private let isHostile: Bool
   private let loop: VirtualLoop
   private let record: SoakRecord
   private var world: World?
@@ -37,6 +39,7 @@ final class SoakWorld {
     line: ((String) -> Void)? = nil, recorder: CaptureRecorder? = nil
   ) {
     self.plan = plan
+    isHostile = plan.isHostile
     self.record = record
     loop = VirtualLoop(seed: plan.seed)
     let loop = loop
@@ -194,7 +197,7 @@ final class SoakWorld {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
     else {
-      if !plan.isHostile {
+      if !isHostile {
         record.violation(
           .opening, "accessory \(number) opened session \(session.id), which no app asked for", at: loop.now)
       }
@@ -209,7 +212,8 @@ final class SoakWorld {
 
   private func makeAccount(_ number: Int, _ session: Session) -> SoakAccount {
     SoakAccount(
-      accessory: number, plan, id: session.id, number: sessions.count, linkDowns: record.linkDowns)
+      accessory: number, plan, isHostile: isHostile, id: session.id, number: sessions.count, linkDowns: record.linkDowns
+    )
   }
 
   private func makeStream(
@@ -243,7 +247,7 @@ final class SoakWorld {
   private func linkWentDown(since session: SoakAccount) -> Bool { record.linkDowns > session.linkDownsBefore }
 
   private func judgeSessions() {
-    if plan.isHostile { return }
+    if isHostile { return }
     for session in sessions {
       if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) {
         record.violation(wrong, at: loop.now)

@@ -67,7 +67,7 @@ import Testing
 
   @Test func aSessionThatKeepsItsBytesToItselfIsAFault() {
     let plan = SoakPlan(seed: 0)
-    let session = SoakAccount(accessory: 0, plan, id: 1, number: 0, linkDowns: 0)
+    let session = SoakAccount(accessory: 0, plan, isHostile: plan.isHostile, id: 1, number: 0, linkDowns: 0)
     session.simulator.isOpen = true
     session.device.written = 10
     session.simulator.read = 10

@@ -214,7 +214,8 @@ final class DescriptorWorld {
   // MARK: Sessions
 
   private func opened(_ session: Session, _ stream: SoakStreamPlan) {
-    let account = SoakAccount(accessory: 0, plan, id: session.id, number: accounts.count, linkDowns: 0)
+    let account = SoakAccount(
+      accessory: 0, plan, isHostile: plan.isHostile, id: session.id, number: accounts.count, linkDowns: 0)
     if accounts.isEmpty { for _ in 0..<random.number(1...3) { attack() } }
     accounts.append(account)
     makeStream(stream, session, account, .device).start()
@@ -223,7 +224,8 @@ final class DescriptorWorld {
   private func handler(for session: Session) -> any SessionHandler {
     guard let account = accounts.last(where: { $0.id == session.id && !$0.simulator.isOpen }) else {
       record.violation(.opening, "the accessory opened session \(session.id), which no app asked for", at: loop.now)
-      let account = SoakAccount(accessory: 0, plan, id: session.id, number: accounts.count, linkDowns: 0)
+      let account = SoakAccount(
+        accessory: 0, plan, isHostile: plan.isHostile, id: session.id, number: accounts.count, linkDowns: 0)
       return SoakEcho(session, account, on: loop, record)
     }
     guard let plans = plan.accessories[0].streams else { return SoakEcho(session, account, on: loop, record) }
