@@ -25,24 +25,27 @@ public final class Device {
 
   let peerSettings: DevicePeer.Settings
   let findsOrder: Bool
+  let watchesLines: Bool
   let authenticator: any DeviceAuthenticator
   /// The rules for the control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
   /// For each accessory, whether authentication or identification comes first, if the device must determine this by
   /// trial.
-  var orders = OrderMemory()
+  @exclusivity(unchecked) var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
   let memory = IdentificationMemory()
 
-  private var attachments: [DeviceAttachment] = []
+  // Exclusivity is not checked, because every attachment and event uses these properties. They belong to the device's
+  // loop, and no other code runs while they change.
+  @exclusivity(unchecked) private var attachments: [DeviceAttachment] = []
   private var unnoticed: [() -> Void] = []
-  private var apps: [AppView] = []
-  private var formerLinks = LinkCounters()
-  private var lastTerms = (length: UInt16.zero, window: UInt8.zero, text: "")
-  var ids: ConnectionIDs
-  var random: SeededRandom
+  @exclusivity(unchecked) private var apps: [AppView] = []
+  @exclusivity(unchecked) private var formerLinks = LinkCounters()
+  @exclusivity(unchecked) private var lastTerms = (length: UInt16.zero, window: UInt8.zero, text: "")
+  @exclusivity(unchecked) var ids: ConnectionIDs
+  @exclusivity(unchecked) var random: SeededRandom
 
   /// Creates a device that has no cables. `report` is called on the loop with all events from the device.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
@@ -51,6 +54,7 @@ public final class Device {
     self.report = report
     peerSettings = settings.peerSettings
     findsOrder = settings.findsOrder
+    watchesLines = settings.watchesLines
     let accepts = settings.authentication == .accept
     authenticator = accepts ? AcceptingAuthenticator(settings.authenticator) : settings.authenticator
     random = loop.random.derived("device")

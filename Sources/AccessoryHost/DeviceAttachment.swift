@@ -70,7 +70,7 @@ final class DeviceAttachment: ConnectionOwner {
   func start() {
     log(.attach(place))
     connection.start(self)
-    if device.settings.watchesLines {
+    if device.watchesLines {
       connection.linkMoved = { [unowned self] in watchLineSoon() }
       lookAtLine()
     }
@@ -113,7 +113,7 @@ final class DeviceAttachment: ConnectionOwner {
   private func finish(_ reason: String) {
     if hasWarned { peerWarnings.flush() }
     watchTimer?.cancel()
-    if device.settings.watchesLines {
+    if device.watchesLines {
       for sentence in watch.finish(connection.inspect { $0.lineState }) { log(.warning(sentence)) }
     }
     if let action = publication.gone() { perform(action) }

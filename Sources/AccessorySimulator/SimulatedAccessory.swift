@@ -52,15 +52,17 @@ public final class SimulatedAccessory {
   public private(set) var plugCount = 0
   private var hadCable = false
   /// The number of the accessory in its world, as used in events, or nil if the accessory is not in a world.
-  package var worldNumber: Int?
+  @exclusivity(unchecked) package var worldNumber: Int?
 
-  private var flicker: WireFlickerMachine
-  private var random: SeededRandom
-  private var attachment: AccessoryAttachment?
+  // Exclusivity is not checked, because every attachment and event uses these properties. They belong to the
+  // accessory's loop, and no other code runs while they change.
+  @exclusivity(unchecked) private var flicker: WireFlickerMachine
+  @exclusivity(unchecked) private var random: SeededRandom
+  @exclusivity(unchecked) private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
-  private var timer: LoopTimer?
+  @exclusivity(unchecked) private var timer: LoopTimer?
   /// The subject of the accessory's events. The subject describes the accessory as it currently presents itself.
-  private var subject: TimelineEvent.Subject
+  @exclusivity(unchecked) private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in yet. `report` is called on the loop for each event of the accessory.
   /// `link` can change link settings that profiles do not contain. A device that exceeds one of the `handshakeTimeouts`

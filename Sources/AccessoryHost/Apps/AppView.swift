@@ -16,7 +16,8 @@ public final class AppView {
   public let settings: AppSettings
   private let device: Device
   private let handler: any AppHandler
-  private var machine: AppMachine
+  // Exclusivity is not checked, because every notification uses the machine, which calls no other code.
+  @exclusivity(unchecked) private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
   /// How the app misused the API, in order of occurrence.

@@ -277,9 +277,12 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Whether reading from the cable must pause until the reader of a full session has caught up. Without
-  /// acknowledgements, pausing is the only way to slow down the other end.
-  public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
+  /// Whether reading from the cable must pause until a full session has been read. On a link without acknowledgements,
+  /// pausing is the only way to slow down the other end.
+  public var wantsCablePaused: Bool {
+    // Mutating, because the compiler would copy the core for a call that does not mutate it.
+    mutating get { holdingSince != nil && link.isZeroAcknowledgement }
+  }
 
   /// Records that a session's reader has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
