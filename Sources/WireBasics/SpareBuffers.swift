@@ -1,8 +1,9 @@
-/// Memory for bytes that are on their way, shared by everything on one event loop.
+/// A store of memory for bytes in transit, shared by everything on one event loop.
 ///
-/// Whoever stores bytes borrows memory, and returns it when the bytes are gone. The memory that was returned last is
-/// lent first, because the processor still has it in its caches; with buffers of their own, a hundred connections would
-/// fill the caches. Idle connections hold only small pieces of memory, which would not be worth returning.
+/// A connection borrows memory when it must store bytes, and returns the memory when the bytes are gone. The store lends
+/// the most recently returned memory first, because that memory is still in the processor's caches. If each connection
+/// had buffers of its own, a hundred connections would fill the caches. Idle connections keep only small pieces of
+/// memory, which are not worth returning.
 ///
 /// Not thread-safe: use it only on the loop that it belongs to.
 public final class SpareBuffers {
@@ -26,7 +27,7 @@ public final class SpareBuffers {
     for block in blocks { block.deallocate() }
   }
 
-  /// How many bytes of memory nobody uses now.
+  /// The number of bytes in the store that are not lent.
   package var heldBytes: Int { arrayBytes + tapeBytes + blockBytes }
 
   /// Gives memory to an empty array that has no room for `count` bytes. The array stays empty.

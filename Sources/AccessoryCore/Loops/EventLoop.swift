@@ -18,7 +18,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// The loop's random number generator; the same seed gives the same numbers. Use the generator only on the loop.
   var random: SeededRandom { get set }
 
-  /// The memory that everything on this loop borrows for bytes on their way; use it only on the loop.
+  /// The memory that everything on this loop borrows for bytes in transit. Use the store only on the loop.
   var spares: SpareBuffers { get }
 
   /// Creates a timer that calls `work` on the loop at its deadline; the timer is not armed yet. Create and use timers

@@ -36,7 +36,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// The loop's random number generator; use it only on the loop.
   public var random: SeededRandom
-  /// The memory for bytes on their way; use it only on the loop.
+  /// The memory for bytes in transit. Use the store only on the loop.
   public let spares = SpareBuffers()
   /// The number of turns so far. A test uses this number to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0

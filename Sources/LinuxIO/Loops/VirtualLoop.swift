@@ -45,7 +45,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   @exclusivity(unchecked) public private(set) var now = Instant.origin
   /// The loop's random number generator.
   public var random: SeededRandom
-  /// The memory for bytes on their way.
+  /// The memory for bytes in transit.
   public let spares = SpareBuffers()
 
   private let timers = TimerQueue()
