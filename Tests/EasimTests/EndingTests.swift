@@ -109,7 +109,7 @@ import Testing
     host.send(SIGINT)
     let end = try host.wait()
     #expect(end.ending == .exit(1))
-    #expect(end.err.contains("stopped by Ctrl-C; 5 of 5 bytes were sent and 0 were received"))
+    #expect(end.err.contains("stopped by Ctrl-C; 5 of 5 bytes were sent and 0 received"))
     try accessory.program.line("session 1 ended: the device closed it")
     try accessory.interrupt()
   }
@@ -118,7 +118,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--timeout", "700ms")
     #expect(send.ending == .exit(4))
-    #expect(send.err.contains("timed out after 700ms; 10000 of 10000 bytes were sent and 0 were received"))
+    #expect(send.err.contains("timed out after 700ms; 10000 of 10000 bytes were sent and 0 received"))
     try accessory.interrupt()
   }
 

@@ -94,7 +94,7 @@ import Testing
     #expect(try local.run("extcap", "--capture").err.contains("--extcap-interface NAME is missing"))
     let gone = try local.run("extcap", "--capture", "--extcap-interface", "easim-1-1", "--fifo", local.place.file("f"))
     #expect(gone.ending == .exit(3))
-    #expect(gone.err.contains("there is no interface easim-1-1 any more"))
+    #expect(gone.err.contains("the interface easim-1-1 no longer exists"))
     let filtered = try local.run(
       "extcap", "--capture", "--extcap-interface", "x", "--fifo", "f", "--extcap-capture-filter", "tcp")
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))

@@ -117,7 +117,7 @@ import Testing
     #expect(try run.wait().ending == .killed(by: SIGKILL))
     #expect(try send.wait().ending == .exit(5))
     let gone = try watch.line("unplugged")
-    #expect(gone.contains("its process \(run.number) is gone"), "\(gone)")
+    #expect(gone.contains("its process \(run.number) has ended"), "\(gone)")
     #expect(local.files == [])
     let next = try local.plugIn("echo")
     try watch.line("plugged in")

@@ -30,14 +30,14 @@ import Testing
     ).wait()
     #expect(list.ending == .exit(3))
     #expect(list.err.contains("looked at the local directory \(place.file("runtime"))/easim"), "\(list.err)")
-    #expect(list.err.contains("another EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
+    #expect(list.err.contains("a different EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
   }
 
   @Test(arguments: [["list"], ["run", "echo"], ["--version"]])
   func theOldVariableIsRefusedWithTheNewOne(words: [String]) throws {
     let old = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("local")]).wait()
     #expect(old.ending == .exit(2) && old.out == "")
-    #expect(old.err.contains("EASIM_BENCH is now EASIM_LOCAL"), "\(old.err)")
+    #expect(old.err.contains("EASIM_BENCH has been renamed: set EASIM_LOCAL"), "\(old.err)")
   }
 
   @Test func aListOfOneProtocolHasOnlyThoseThatOfferIt() throws {

@@ -87,7 +87,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try Program.run("send", accessory.address, "--text", "a\\n", "--expect", "echo")
     #expect(send.ending == .exit(0))
-    #expect(send.err.contains("with --escape it begins an escape"))
+    #expect(send.err.contains("with --escape, it begins an escape"))
     let escaped = try Program.run("send", accessory.address, "--escape", "--text", "a\\n", "--expect", "echo")
     #expect(!escaped.err.contains("--escape"))
   }
@@ -97,7 +97,7 @@ import Testing
     let send = try Program.run("send", accessory.address, "--text", "half", "--read", "8", "--timeout", "1s")
     #expect(send.ending == .exit(4))
     #expect(send.outLines.contains("half"))
-    #expect(send.err.contains("4 of 4 bytes were sent and 4 were received"))
+    #expect(send.err.contains("4 of 4 bytes were sent and 4 received"))
   }
 
   @Test func jsonHasTheReplyAsAnEvent() throws {

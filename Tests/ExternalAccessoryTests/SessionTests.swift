@@ -110,7 +110,7 @@ import Testing
       world.failing = { text, _ in failures.append(text) }
       #expect(!simulated.expectReceived("VERSION?") && simulated.received([0x56]).isMet)
       world.failing = nil
-      let wanted = "never received 'VERSION?'; nearest on com.example.echo: 'VERSON?', where byte 4 is 4f ('O') and not"
+      let wanted = "never received 'VERSION?'; nearest on com.example.echo: 'VERSON?', where byte 4 is 4f ('O'), not"
       #expect(failures.map { $0.contains(wanted) } == [true], "\(failures)")
     }
   }

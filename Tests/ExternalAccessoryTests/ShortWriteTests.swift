@@ -62,7 +62,7 @@ import Testing
       #expect(parts.far.received == counting(997))
       try #require(world.misuses.count == 1)
       let named =
-        "com.example.echo: write took 997 of \(size) bytes at ShortWriteTests.swift:\(CarelessClient.lineOfWrite) in "
+        "com.example.echo: write accepted 997 of \(size) bytes at ShortWriteTests.swift:\(CarelessClient.lineOfWrite) in "
       #expect(world.misuses[0].hasPrefix(named), "\(world.misuses[0])")
       #expect(world.misuses[0].contains("the rest was never written"))
     }
@@ -76,7 +76,7 @@ import Testing
       try #require(world.misuses.count == 1)
       #expect(
         world.misuses[0].contains(
-          "took 997 of 3000 bytes at ShortWriteTests.swift:\(CarelessClient.lineOfPointer) in "),
+          "accepted 997 of 3000 bytes at ShortWriteTests.swift:\(CarelessClient.lineOfPointer) in "),
         "\(world.misuses[0])")
     }
   }

@@ -136,7 +136,7 @@ import Testing
         return begin.map { Date().timeIntervalSince($0) > 0.3 } ?? false
       }
       let said = try #require(world.standstill)
-      #expect(said.contains("s of real time passed while the world's time stood still: the app waits by asyncAfter"))
+      #expect(said.contains("s of real time passed while the world's time stood still: the app waits with asyncAfter"))
     }
   }
 

@@ -36,7 +36,7 @@ import Testing
     _ = demo.handle(.sent(10_000))
     var wrong = CountingPattern.bytes(10_000)
     wrong[4_321] ^= 1
-    #expect(demo.handle(.received(wrong)) == ["! ✗ byte 4,321 came back as e0 and was sent as e1"])
+    #expect(demo.handle(.received(wrong)) == ["! ✗ byte 4,321 was sent as e1 but came back as e0"])
     #expect(demo.app.failure == .checkFailed)
     #expect(demo.handle(.received([1])) == [])
   }
@@ -103,7 +103,7 @@ import Testing
     #expect(demo.type("read until:\\r\\n") == ["VERSION 1.2"])
     #expect(demo.type("read 4") == ["rest"])
     #expect(demo.type("read") == [])
-    #expect(demo.pass(.milliseconds(500)) == ["nothing came"])
+    #expect(demo.pass(.milliseconds(500)) == ["nothing arrived"])
     _ = demo.type("read")
     #expect(demo.handle(.received([0, 1])) == [])
     #expect(demo.pass(.milliseconds(200)) == ["0000  00 01\(String(repeating: " ", count: 44)).."])

@@ -163,7 +163,7 @@ import Testing
     let second = try LabAccessory(lab, at: .init(adapter: "hci0"))
     lab.run(until: { !second.accessory.isAttached })
     #expect(second.log.warnings.count == 1)
-    #expect(second.log.warnings.first?.contains("BlueZ lets only one offer the service") == true)
+    #expect(second.log.warnings.first?.contains("BlueZ lets only one process offer the service") == true)
     #expect(first.accessory.isAttached)
   }
 

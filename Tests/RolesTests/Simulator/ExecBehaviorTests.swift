@@ -228,7 +228,7 @@ import Testing
     let recorders = try (0..<3).map { _ in try rig.open() }
     wait("the third is refused") { rig.endings.count == 1 }
     #expect(recorders[2].end == .closedByAccessory)
-    #expect(rig.said == [.warning("session 3: cat is not run: 2 programs are already running, which is the limit")])
+    #expect(rig.said == [.warning("session 3: cat was not run: 2 programs are already running, which is the limit")])
     recorders[0].session.close()
     wait("the first program ends") { rig.accessory.runningPrograms == 1 }
     let next = try rig.open()

@@ -20,7 +20,7 @@ import Testing
     #expect(missed["met"]?.content == .boolean(false))
     #expect(
       missed["text"]?.word == "never received 'VERSION?'; nearest on com.example.echo: 'VERSON?', where byte 4 is 4f "
-        + "('O') and not 49 ('I')")
+        + "('O'), not 49 ('I')")
     let other = try client.result(
       "accessory.received", "{\"accessory\":\"a1\",\"text\":\"V\",\"protocol\":\"com.example.other\"}")
     #expect(other["text"]?.word == "never received 'V'; no session was opened")

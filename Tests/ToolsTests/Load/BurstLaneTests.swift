@@ -106,7 +106,7 @@ import Testing
       lane.took(4)
     }
     #expect(Self.receive([0xAA, 0xBB, 0xAA], &lane) == ["done 0"])
-    #expect(Self.receive([0xBC], &lane).first?.hasPrefix("burst 1: byte 1 is bc and should be bb") == true)
+    #expect(Self.receive([0xBC], &lane).first?.hasPrefix("burst 1: byte 1 is bc instead of bb") == true)
   }
 
   @Test func aReplyOfALengthMayBeAnything() {

@@ -188,7 +188,7 @@ import Testing
     }
     let cause = "3 packets were retransmitted because of loss,chance=2%"
     #expect(report.reasons.last == "p99 ≤ 5 ms: 10.00 ms ✗ (\(cause))")
-    #expect(report.text.contains("did not begin in time: \(cause)") && !report.text.contains("too high"))
+    #expect(report.text.contains("did not begin on time: \(cause)") && !report.text.contains("too high"))
     report.plan.faults = []
     #expect(report.text.contains("the rate is too high"))
   }
@@ -231,7 +231,7 @@ import Testing
 
   @Test(arguments: [
     ("p50", "contains no '>' or '<'"), ("p50>10%", "limits are changes in percent"), ("p51>+1%", "did you mean 'p50'?"),
-    ("p50>+ten%", "limits changes"), ("p50>+1", "limits changes"),
+    ("p50>+ten%", "limits are changes in percent"), ("p50>+1", "limits are changes in percent"),
   ]) func aWrongLimitOnAChangeSaysHowToWriteIt(text: String, complaint: String) {
     let error = #expect(throws: OptionError.self) { try ChangeLimit(text).check(among: ["p50", "p90"]) }
     #expect(error?.description.contains(complaint) == true, "\(String(describing: error))")

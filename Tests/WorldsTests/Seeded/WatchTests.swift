@@ -73,7 +73,7 @@ import Testing
     session.simulator.read = 10
     #expect(session.fault(linkWentDown: false) == nil)
     session.simulator.read = 9
-    #expect(session.fault(linkWentDown: false)?.text.contains("not everything was delivered") == true)
+    #expect(session.fault(linkWentDown: false)?.text.contains("some bytes were not delivered") == true)
     session.device.end = .closedByDevice
     #expect(session.fault(linkWentDown: false)?.text.contains("but not for the accessory") == true)
     session.simulator.end = .closedByDevice

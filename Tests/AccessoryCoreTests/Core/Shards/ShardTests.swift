@@ -54,7 +54,7 @@ import Testing
     #expect(sum.text == "shards 2-3 and 6 of 8")
     #expect(sum.missing(atMost: 10).map(\.description) == ["1/8", "4/8", "5/8", "7/8", "8/8"])
     #expect(sum.missing(atMost: 2).map(\.description) == ["1/8", "4/8"])
-    #expect(sum.missingText?.hasPrefix("5 shards of 8 missing: 1/8, 4/8, 5/8, 7/8, 8/8; run each again") == true)
+    #expect(sum.missingText?.hasPrefix("5 shards of 8 missing: 1/8, 4/8, 5/8, 7/8, 8/8; run each of them again") == true)
     #expect(sum.share(of: 80) == 30)
     let few = try Self.sum([500], of: 1_000)
     #expect(few.missingText?.contains("20/1000, 979 more; ") == true)
@@ -110,7 +110,7 @@ import Testing
     let found = try Self.found(variables)
     #expect(found.shard == (try Shard(shard)))
     #expect(
-      found.note?.hasPrefix("shard \(shard), as ") == true
+      found.note?.hasPrefix("shard \(shard), because of ") == true
         && found.note?.hasSuffix("--shard 1/1 runs everything") == true)
   }
 

@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [nil, "dummy_udc.0"]) func aMachineWithoutADevicePortIsToldWhatToDo(name: String?) {
     let tree = GadgetTree(controllers: [])
     let error = #expect(throws: GadgetError.self) { try tree.system.controller(name) }
-    #expect(error?.description.contains("no USB port that can be a device") == true)
+    #expect(error?.description.contains("no USB port that can act as a device") == true)
     #expect(error?.description.hasSuffix(KernelModule.dummyController.remedy) == true)
   }
 
