@@ -54,7 +54,8 @@ import Testing
     #expect(sum.text == "shards 2-3 and 6 of 8")
     #expect(sum.missing(atMost: 10).map(\.description) == ["1/8", "4/8", "5/8", "7/8", "8/8"])
     #expect(sum.missing(atMost: 2).map(\.description) == ["1/8", "4/8"])
-    #expect(sum.missingText?.hasPrefix("5 shards of 8 missing: 1/8, 4/8, 5/8, 7/8, 8/8; run each of them again") == true)
+    #expect(
+      sum.missingText?.hasPrefix("5 shards of 8 missing: 1/8, 4/8, 5/8, 7/8, 8/8; run each of them again") == true)
     #expect(sum.share(of: 80) == 30)
     let few = try Self.sum([500], of: 1_000)
     #expect(few.missingText?.contains("20/1000, 979 more; ") == true)
