@@ -19,11 +19,11 @@ def flicker(
     jitter: Optional[Duration] = None,
     auth: Optional[Literal["answer", "never"]] = None,
 ) -> str:
-    """Return the quirk that connects with no protocols, disconnects, and connects again with all of them; the
+    """Return the quirk that connects with no protocols, disconnects, and reconnects with all its protocols; the
     default times are arbitrary.
 
     - ``maker``: what causes the flicker: the accessory, by detaching, or the device (default: wire)
-    - ``cycles``: number of connects with no protocols before the connect with all of them (default: 1)
+    - ``cycles``: number of connects with no protocols before the connect with all protocols (default: 1)
     - ``empty``: how long the accessory stays connected with no protocols (default: 250ms)
     - ``gap``: how long the accessory then stays disconnected (default: 300ms)
     - ``jitter``: maximum random variation in each of these times (default: 0ms)
@@ -110,8 +110,8 @@ def ends_sessions(
     calm: Optional[Duration] = None,
     seed: Optional[int] = None,
 ) -> str:
-    """Return the quirk that ends each session after a random time, in episodes; the first episode begins with the
-    first session.
+    """Return the quirk that ends each session after a random time, but only during some periods (episodes); the
+    first one begins with the first session.
 
     - ``min``: duration of the shortest session (default: 3s)
     - ``max``: duration of the longest session (default: 17s)
@@ -134,9 +134,9 @@ def wedges_after(
     """Return the quirk that stops answering in all sessions, open and new, once too many have been opened in a
     short time; a power cycle resets the accessory.
 
-    - ``opens``: number of opens within the window that wedges the accessory; from then on, no session gets an
-    answer (default: 8)
-    - ``within``: the time window in which opens are counted (default: 30s)
+    - ``opens``: how many sessions must be opened within the window to wedge the accessory; from then on, no session
+    gets an answer (default: 8)
+    - ``within``: the length of the window in which opened sessions are counted (default: 30s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
     (default: 10s)
     """

@@ -40,7 +40,7 @@ class AccessoryState:
     sessions: list[str]
     """The ids of the open sessions that a client has taken over."""
     on: Optional[str] = None
-    """The address where the accessory is plugged in; absent if that is the world's own device."""
+    """The address where the accessory is plugged in; absent if it is plugged in to the world's own device."""
     connection_id: Optional[int] = None
     """The accessory's connection ID; present while apps on the world's device can see the accessory."""
 
@@ -158,9 +158,9 @@ class ProxyState:
     accessory: str
     """Where the accessory is."""
     has_accessory: bool
-    """Whether there is a cable to the accessory."""
+    """Whether the proxy is connected to the accessory."""
     has_device: bool
-    """Whether a device is connected to it."""
+    """Whether a device is connected to the accessory."""
     attachments: int
     """How many times a device has connected to the accessory."""
     from_accessory: int
@@ -170,7 +170,7 @@ class ProxyState:
     faults: list[str]
     """The faults, in the notation of --fault."""
     trouble: Optional[str] = None
-    """Why no accessory or no device can connect."""
+    """Why an accessory or a device cannot connect."""
 
 
 @dataclass(frozen=True)
