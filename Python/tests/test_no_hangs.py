@@ -166,7 +166,7 @@ def test_notices_arrive_without_a_call(easim_world: TestWorld) -> None:
     while app.events != ["connect"] and time.monotonic() < deadline:
         time.sleep(0.001)
     assert app.events == ["connect"]
-    # Events also arrive between calls, because between calls the loop runs on a background thread.
+    # Events also arrive between calls, while the loop runs on a background thread.
     lamp.unplug()
     while len(app.aio.notices) < 3 and time.monotonic() < deadline:
         time.sleep(0.001)

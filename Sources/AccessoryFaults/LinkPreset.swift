@@ -34,9 +34,9 @@ public struct LinkPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived. The
-  /// rate used here corresponds to 6 frames, the worst case. The delay is an estimate, and is longer than without audio
-  /// because audio occupies radio slots.
+  /// Bluetooth while hands-free audio shares the radio. In a field report, between 6 and 15 of the 15 frames sent each
+  /// second arrived. The rate used here corresponds to 6 frames, the worst case. The delay is an estimate, and is
+  /// longer than without audio because audio occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "

@@ -36,7 +36,7 @@ public final class Transcript: CableWitness {
     narrator = PacketNarrator(shownBytes: shownBytes)
   }
 
-  /// Writes a line for each packet or, on a native channel, for the transfer.
+  /// Writes one line per packet or, on a native channel, one line per transfer.
   public func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     if let protocolName {
       let shown = bytes.withUnsafeBytes { Hex.spaced($0.prefix(shownBytes)) }

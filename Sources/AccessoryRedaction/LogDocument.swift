@@ -119,7 +119,8 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// Returns the longest run of words that consist of bytes. An offset that precedes the run is not part of it.
+  /// Returns the longest run of words in which every word is a sequence of hex bytes. An offset that precedes the run
+  /// is not part of it.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {

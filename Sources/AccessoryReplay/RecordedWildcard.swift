@@ -40,8 +40,8 @@ struct RecordedWildcard {
     (self.pattern, self.values) = (pattern, values)
   }
 
-  /// Returns the answer as a template that inserts the request's groups, or nil if the groups do not explain how the
-  /// answers differ.
+  /// Returns the answer as a template that inserts the request's groups, or nil if inserting the groups cannot produce
+  /// both answers.
   func answer(_ one: [UInt8], _ other: [UInt8]) -> ScriptTemplate? {
     var (text, at, otherAt) = ("", 0, 0)
     while at < one.count || otherAt < other.count {

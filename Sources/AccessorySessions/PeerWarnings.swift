@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Reports mistakes by the other side of a cable. Warnings are limited (see ``ReportLimit``), because the other side
-/// may make a mistake in every packet and flood a terminal.
+/// Reports mistakes made by the peer at the other end of a cable. Warnings are limited (see ``ReportLimit``), because
+/// the peer may make a mistake in every packet and flood a terminal.
 public final class PeerWarnings {
   private let limit: ReportLimit
 

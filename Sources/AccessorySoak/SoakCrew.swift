@@ -44,7 +44,7 @@ public final class SoakCrew: Sendable {
 
 /// Shrinks failing worlds in parallel. The lowest seeds are shrunk first, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds to shrink. Shrinking more would not help to explain a failure.
+  /// The maximum number of worlds to shrink. Shrinking more worlds would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe

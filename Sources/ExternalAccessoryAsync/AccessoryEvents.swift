@@ -17,8 +17,8 @@ public enum AccessoryEvent: @unchecked Sendable {
 }
 
 extension EAAccessoryManager {
-  /// The connects and disconnects from now on. The stream registers for notifications, and unregisters when the
-  /// iteration ends. Accessories that are already connected are in `connectedAccessories`.
+  /// The accessories' connections and disconnections, starting now. The stream registers for notifications, and
+  /// unregisters when the iteration ends. Accessories that are already connected are in `connectedAccessories`.
   ///
   /// ```swift
   /// for await event in EAAccessoryManager.shared().events {

@@ -16,7 +16,7 @@ extension SimulatedWorld {
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
-  /// Runs the work of the accessories, the device and the app until there is none left. No virtual time passes.
+  /// Runs all pending work of the accessories, the device and the app. No virtual time passes.
   public func settle() async {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
@@ -58,7 +58,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep while the app's threads, or a world in real time, continue to run.
+        // Sleep while the app's threads, or a real-time world, keep running.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -194,7 +194,7 @@ extension SimulatedWorld {
 
   // MARK: Synchronous
 
-  /// Runs the work of the accessories, the device and the app until there is none left. No virtual time passes.
+  /// Runs all pending work of the accessories, the device and the app. No virtual time passes.
   @available(*, noasync, message: "await it")
   public func settle() {
     repeat {
@@ -245,7 +245,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Sleep while the app's threads, or a world in real time, continue to run.
+        // Sleep while the app's threads, or a real-time world, keep running.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }

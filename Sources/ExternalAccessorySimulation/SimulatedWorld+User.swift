@@ -9,10 +9,10 @@ import Foundation
 extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
-  /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the `UIApplication` notifications. When the
-  /// app leaves the foreground, its accessories disconnect after these notifications. When the app returns, its
-  /// accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running, nothing
-  /// happens.
+  /// If the app uses `ExternalAccessoryAppStandIns`, changing its state also posts the `UIApplication` notifications.
+  /// When the app leaves the foreground, its accessories disconnect after these notifications. When the app returns,
+  /// its accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running,
+  /// nothing happens.
   public func move(to state: AppState) {
     perform { [realm] _ in
       guard let app = realm.app else { return }

@@ -46,7 +46,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether the error is that the accessory belongs to another user on this machine.
+  /// Whether the connection failed because the accessory belongs to another user on this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
   /// Whether a retry may succeed without any action by the user.

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct InfoTests {
   let local = LocalPlace()
 
-  /// The glasses' property dump as a device printed it, without the address and the connection ID.
+  /// A property dump of the `lawk-view` glasses from a real device, with the address and the connection ID removed.
   static let glasses = """
     <EAAccessory: 0x> {\u{20}
       connected:YES\u{20}

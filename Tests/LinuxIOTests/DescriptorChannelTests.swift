@@ -6,8 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Uses a raw socket as the peer to test those properties of channels over descriptors that the common suite does not
-/// cover.
+/// Tests, with a raw socket as the peer, the properties of descriptor channels that the common suite does not cover.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel

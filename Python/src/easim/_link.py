@@ -203,7 +203,7 @@ class Link:
             self._early.setdefault(keys[0], []).append(params)
             if len(self._early) > self.MOST_EARLY:
                 lost = self._early.pop(next(iter(self._early)))
-                # The last notifications about a session that has been closed are not needed.
+                # Notifications that remain for a closed session are not needed.
                 self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
 
     def _answer(self, answer: Answer) -> None:

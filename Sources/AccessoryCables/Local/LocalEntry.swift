@@ -76,7 +76,7 @@ public struct LocalEntry: Hashable, Sendable {
 }
 
 extension LocalDirectory {
-  /// Returns all entries that have a card, sorted by name.
+  /// Returns all entries that have a card (`NAME.json`), sorted by name.
   public func entries() -> [LocalEntry] {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }

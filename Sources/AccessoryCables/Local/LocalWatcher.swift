@@ -113,7 +113,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       onEvent(.warning("\(error)"))
-      // A directory that replaces this one will be checked, too.
+      // If a new directory replaces this one, the new directory will be checked.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
     }

@@ -4,7 +4,8 @@ import AccessoryFaults
 /// The observers, such as captures and transcripts, of all cables that belong to one owner. Observers can be added and
 /// removed while the cables are in use.
 ///
-/// A new observer sees all future cables. On cables already in use, the observer sees only later bytes.
+/// A new observer sees all future cables. On cables already in use, the observer sees only bytes sent after it was
+/// added.
 ///
 /// ```swift
 /// let taps = CableTaps()

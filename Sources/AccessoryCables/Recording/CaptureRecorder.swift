@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng. The file contains every byte in both directions, with its time, and each event as a
-/// comment. Each cable and each native channel is a separate interface in the file, and events have an interface of
-/// their own.
+/// Records cables as pcapng. The file contains every byte sent in either direction, with a timestamp, and records each
+/// event as a comment. Each cable and each native channel is a separate interface in the file, and events have an
+/// interface of their own.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }

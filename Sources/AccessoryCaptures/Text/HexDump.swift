@@ -38,8 +38,8 @@ struct HexDumpReader {
       return true
     }
 
-    /// Returns the distance from the first offset to `offset`. The radix is the first one for which the distance is at
-    /// least the number of bytes read so far.
+    /// Returns the distance from the first offset to `offset`. Tries the possible radixes in order, and returns the
+    /// first distance that is at least the number of bytes read so far.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }

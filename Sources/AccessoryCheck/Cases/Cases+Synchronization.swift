@@ -265,7 +265,8 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// Returns an attachment whose device answers only the detection sequence, along with all SYNs from the accessory.
+  /// Returns two things: an attachment on which the device answers only the detection sequence, and the SYNs that the
+  /// accessory sent.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()

@@ -1,4 +1,5 @@
-/// A rule for accessories, with a number, a sentence, the sources that state the rule, and a script that checks it.
+/// A rule for accessories: its number and name, the rule as a sentence, the sources that state the rule, and a script
+/// that checks it.
 ///
 /// ```swift
 /// CheckCase(

@@ -89,7 +89,7 @@ extension CheckReport.Accessory {
 }
 
 extension CheckResult {
-  /// The result as a single JSON object, for use as a line of `--json` and as an entry in a report.
+  /// The result as a single JSON object, used as a line of `--json` output and as an entry in a report.
   package var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 

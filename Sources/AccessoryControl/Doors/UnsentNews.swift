@@ -5,7 +5,7 @@ import AccessoryCore
 /// Notifications are dropped while too many bytes are unsent. Once most of the bytes have been sent, a `dropped`
 /// notification reports how many notifications were dropped.
 package struct UnsentNews {
-  /// While fewer than this many bytes are unsent, notifications are accepted again and doors read further requests.
+  /// Once no more than this many bytes are unsent, notifications are accepted again and requests are read again.
   package static let few = 1 << 20
   /// While at least this many bytes are unsent, notifications are dropped.
   static let most = 4 << 20

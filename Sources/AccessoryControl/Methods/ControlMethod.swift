@@ -24,7 +24,7 @@ package struct ControlMethod: Sendable {
   package enum Effect: Sendable {
     /// The method changes something, so each successful call sends a `change` notification.
     case changes
-    /// The method changes the clock of a world in virtual time, and changes nothing in a world in real time.
+    /// The method advances the clock of a virtual-time world, and has no effect on a real-time world.
     case passesTime
     /// The method affects only session data and the client's own subscriptions.
     case reads

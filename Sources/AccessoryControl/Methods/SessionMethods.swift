@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for apps' sessions, and for accessories' sessions that a client has taken over.
+  /// The methods for sessions of apps, and for sessions of accessories if a client has taken over the session.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",

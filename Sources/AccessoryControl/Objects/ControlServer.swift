@@ -32,7 +32,8 @@ public final class ControlServer {
     /// The media through which accessories and devices can be reached.
     package var media = MediumTable.standard
     package var profiles = ProfileLibrary()
-    /// Creates the coprocessor for an accessory that is plugged in at a port rather than to the world's device.
+    /// Creates the coprocessor for an accessory that is plugged in at a port. Accessories on the world's device do not
+    /// use this closure.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports control messages as events.
     package var tellsMessages = false

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The error that answers a failed request of the control protocol.
+/// The error in the response to a failed control protocol request.
 ///
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?",

@@ -6,7 +6,7 @@ import LinuxIO
 /// Reads the files that a request names.
 ///
 /// Files are never read on the loop, because a disk might not respond. If a method needs a file that has not been read
-/// yet, the method fails. After another thread has read the missing file, the method is called again. Methods must
+/// yet, the method fails. After another thread has read the required file, the method is called again. Methods must
 /// therefore read their files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {

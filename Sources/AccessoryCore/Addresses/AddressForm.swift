@@ -6,7 +6,7 @@ public struct AddressForm: Equatable, Sendable {
   public let example: String
   /// What a host connects to when it uses this form, or nil if hosts cannot use the form.
   public let host: String?
-  /// Where an accessory simulated at an address of this form appears, or nil if the form is only for hosts.
+  /// Where a simulated accessory with this form of address appears, or nil if only hosts use the form.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

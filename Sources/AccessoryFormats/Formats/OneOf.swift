@@ -277,8 +277,9 @@ extension OneOf {
   /// level.
   ///
   /// - Parameters:
-  ///   - path: where the object stores the value.
-  ///   - sides: the keys that can hold the kind. An object must have exactly one of them.
+  ///   - path: the property that stores the value.
+  ///   - sides: the alternative keys, such as `app`, whose value names the kind. An object must have exactly one of
+  ///     these keys.
   ///   - complaint: returns the message for a key that does not belong to the kind. If this closure returns nil, the
   ///     message lists the kinds that have the key.
   public func format<Owner>(

@@ -3,7 +3,7 @@ package enum ShownBytes {
   /// The maximum number of bytes shown.
   package static let most = 32
 
-  /// Returns the first bytes, either as text or, if they are not printable, in hex.
+  /// Returns the first few bytes, either as text or, if they are not valid UTF-8, in hex.
   ///
   /// ```swift
   /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"

@@ -1,5 +1,5 @@
 // Makes untrusted text, such as an accessory's name, safe to print in a terminal. The result is on one line, has no
-// control sequences, and does not change the text direction. JSON output and apps contain the text unchanged.
+// control sequences, and does not change the text direction. Apps and JSON output receive the original text.
 
 extension StringProtocol {
   /// The text with each unprintable character replaced by U+FFFD. See ``Unicode/Scalar/isUnprintable``.

@@ -84,7 +84,8 @@ package struct BurstSchedule: Equatable, Sendable {
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // In a longer schedule, the time of the last burst would overflow, so no burst counts as late.
+    // In a schedule of 10^9 seconds or more, the time of the last burst could overflow. The time is then left unset,
+    // and no burst counts as late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 

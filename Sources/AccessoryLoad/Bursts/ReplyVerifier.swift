@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// Compares a reply with the expected reply as it arrives, for plans in which all bursts have the same reply.
+/// Checks a reply against the expected one while the reply arrives, for plans in which all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
   /// The expected reply, or nil if only its length is checked.
   private let expected: [UInt8]?

@@ -97,7 +97,7 @@ public struct BurstReport: Equatable, Sendable {
   public var allowsLost = false
   /// Whether the run can pass without sending a burst, for example because there are more shards than accessories.
   public var allowsEmpty = false
-  /// The comparison with an earlier run, which easim does not read back from report files.
+  /// The comparison with an earlier run. When easim reads a report file, it ignores the comparison in the file.
   public var comparison: BaselineComparison?
 
   /// Creates an empty report.

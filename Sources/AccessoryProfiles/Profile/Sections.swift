@@ -33,7 +33,7 @@ extension Profile {
     /// The length of the certificate as given in dumps.
     public var certData: Int
 
-    /// Creates authentication with the certificate and challenge sizes of this generation of coprocessors.
+    /// Creates authentication settings with the certificate and challenge sizes of this coprocessor generation.
     public init(_ generation: Generation = .current, challenge: Challenge = .digest) {
       self.generation = generation
       self.challenge = challenge

@@ -89,7 +89,7 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// How authentication goes wrong.
   public var answer: Answer
-  /// The delay before the certificate, and again before the signature, if the answer is `slow`.
+  /// For `slow`, how long the accessory waits before it sends the certificate, and again before it sends the signature.
   public var delay: Duration
 
   /// Creates a quirk with this answer.

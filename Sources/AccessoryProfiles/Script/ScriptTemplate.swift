@@ -37,11 +37,11 @@ public struct ScriptTemplate: Equatable, Sendable {
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// Where lengths and checksums begin to count. Without this placeholder, lengths and checksums begin to count at
-    /// the start of the answer.
+    /// The start of the bytes that lengths and checksums cover. Without this placeholder, lengths and checksums cover
+    /// the bytes from the start of the answer.
     case begin
-    /// Where lengths and checksums stop counting. Without this placeholder, a checksum stops at its own position and a
-    /// length stops at the end of the answer.
+    /// The end of the bytes that lengths and checksums cover. Without this placeholder, a checksum covers the bytes up
+    /// to its own position, and a length covers the bytes up to the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)

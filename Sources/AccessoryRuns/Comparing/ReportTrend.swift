@@ -55,7 +55,7 @@ public struct ReportTrend: WritableReport {
   public let rows: [Row]
   let limits: [ChangeLimit]
 
-  /// Compares runs of the same kind. The runs' names can be file names.
+  /// Compares runs of the same kind. File names can be used as the names of the runs.
   public init<Result: Report>(_ runs: [(name: String, report: Result)], limits: [ChangeLimit] = []) {
     kind = Result.kind.split(separator: " ").first.map(String.init) ?? ""
     self.runs = runs.map { name, report in

@@ -76,7 +76,7 @@ struct ReplyChunker {
 /// The last bytes that an accessory wrote in its sessions. If the accessory has the stale-bytes quirk, the endpoint
 /// still holds these bytes when a session ends, and sends them in the next session.
 ///
-/// Stale bytes belong to one attachment, because the endpoint is empty after the accessory reconnects.
+/// Stale bytes do not outlive an attachment, because the endpoint is empty after the accessory reconnects.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []

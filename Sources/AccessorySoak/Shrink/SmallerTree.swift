@@ -69,7 +69,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // Options of faults and quirks are not set to zero because zero means "forever" for some of them.
+      // Fault and quirk options are not set to zero, because for some of them zero means "forever".
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {

@@ -57,7 +57,7 @@ public struct Scenario: Equatable, Sendable {
     public var summary = ""
     /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
-    /// The public source of the failure.
+    /// Where the failure was publicly reported.
     public var source = ""
     /// The failure and the affected product.
     public var story = ""

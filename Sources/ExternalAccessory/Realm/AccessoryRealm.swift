@@ -180,7 +180,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Misuse
 
-  /// The app's misuses: first those that app views recorded, then those of streams and sessions.
+  /// The app's misuses of the API: first those recorded by its `AppView` objects, then those recorded by streams and
+  /// sessions.
   package var misuses: [String] {
     noteDeadLoops()
     let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }

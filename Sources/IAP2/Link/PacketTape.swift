@@ -48,8 +48,8 @@ struct PacketTape {
     return true
   }
 
-  /// Moves the newest packet, `count` bytes at `place`, to the front and extends it there. Returns nil if there is no
-  /// room.
+  /// Moves the newest packet (the `count` bytes at `place`) to the front, and makes the packet longer. Returns nil if
+  /// there is no room.
   mutating func moveNewest(at place: Int, count: Int, extendedBy more: Int) -> Int? {
     guard turn == nil, count + more < head else { return nil }
     withMutable(0..<place + count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[place...])) }

@@ -28,9 +28,9 @@ extension Peer where Role == DeviceRole {
   /// The accessory's progress on the current or last link, or nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
-  /// Uses this startup order from the next link on, without falling back to the other order. The time already spent
-  /// waiting for the first answer is deducted from the limit for each later answer, so that trying both orders stays
-  /// within one time limit.
+  /// Uses this startup order from the next link on, without falling back to the other order. The limit for each later
+  /// answer is reduced by the time already spent waiting for the first answer, so that trying one startup order and
+  /// then the other takes no longer than a single time limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }

@@ -64,7 +64,7 @@ public struct PeerCore: ~Copyable {
   /// The link's counters.
   public var counters: LinkCounters { link.counters }
 
-  /// Reports bytes outside packets without waiting for the next packet, for an owner that is about to give up.
+  /// Reports bytes outside packets without waiting for the next packet. An owner calls this method before giving up.
   public mutating func reportSkippedBytes() {
     if let skipped = scanner.finish() { events.append(.skipped(skipped)) }
   }

@@ -231,7 +231,7 @@ enum LoopWork {
 /// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption goes through
 /// the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
 extension EpollLoop: SerialExecutor, TaskExecutor {
-  /// Runs a job of an actor or a task in a later turn. Any thread may call this method.
+  /// Schedules an actor's or task's job to run on the loop. Any thread may call this method.
   public func enqueue(_ job: consuming ExecutorJob) {
     add(.job(UnownedJob(job)))
   }

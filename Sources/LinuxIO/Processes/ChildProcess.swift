@@ -147,7 +147,7 @@ public final class ChildProcess {
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
-  /// Reads the output once. Returns true if there may be more.
+  /// Reads the output once. Returns true if there may be more output to read.
   @discardableResult
   private func readOutput() -> Bool {
     guard !isPaused, let output else { return false }
@@ -156,7 +156,7 @@ public final class ChildProcess {
     return found == .bytes
   }
 
-  /// Reads the error output once. Returns true if there may be more.
+  /// Reads the error output once. Returns true if there may be more error output to read.
   @discardableResult
   private func readErrors() -> Bool {
     guard let errors else { return false }
@@ -237,7 +237,7 @@ public final class ChildProcess {
 
 /// Receives a program's events. The handler is called on the loop, and never during a call to the child.
 public protocol ChildProcessHandler: AnyObject {
-  /// Called when the program has printed bytes. The bytes are valid only during this call.
+  /// Called when the program has written to its standard output. The bytes are valid only during this call.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
 
   /// Called when the program has written to its standard error.

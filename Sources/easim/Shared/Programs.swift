@@ -7,7 +7,7 @@ import LinuxIO
 /// The programs that profiles run for their sessions. easim announces each program in advance, and refuses it if the
 /// profile file does not belong to the user.
 enum Programs {
-  /// Checks the programs of profiles that are about to run in real time, and announces each program once.
+  /// Before profiles run in real time, checks their programs and announces each program once.
   static func admit(_ profiles: inout [Profile], _ options: SharedOptions, _ console: Console) throws {
     let isAllowed = options.allowsExec
     var announced: Set<String> = []

@@ -60,7 +60,7 @@ enum Soak {
   }
 }
 
-/// One world of a soak, and the threads of its app.
+/// A world in a soak test, along with the threads of the app in this world.
 final class SoakRound: @unchecked Sendable {
   let plugs: Int
   let ledger = SoakLedger()

@@ -59,8 +59,8 @@ import Testing
   }
 
   /// Seed 305 of the lossy world found this bug. A flipped bit changes the length in an answer from 2 to 3, so the
-  /// answer absorbs a byte of the next answer and forms a frame with a correct checksum. Only the answer of a device
-  /// that supports nothing but iAP1 may end detection permanently.
+  /// answer absorbs a byte of the next answer and forms a frame with a correct checksum. Only an answer from an
+  /// iAP1-only device may end detection permanently.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()

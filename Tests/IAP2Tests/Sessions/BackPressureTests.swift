@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// An unread session's packets are no longer acknowledged. Before the device can give up on the link, the accessory
-/// ends only the unread session.
+/// An unread session's packets are no longer acknowledged. The accessory ends the unread session, but no other session,
+/// before the device gives up on the link.
 @Suite struct BackPressureTests {
   /// Returns an accessory that acknowledges each packet and has sessions 1 and 2 open. The device's next packet is
   /// number 43 (hex). The device retransmits a packet up to 4 times, once per second. The device gives up after 4 s,

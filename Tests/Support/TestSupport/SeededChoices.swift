@@ -10,8 +10,8 @@ extension SeededRandom {
   /// Returns a random byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
-  /// Returns a copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, or `tokens` in wrong
-  /// places.
+  /// Returns a copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, or `tokens` in the
+  /// wrong places.
   public mutating func damaged(_ bytes: [UInt8], atMost most: Int, inserting tokens: [String]) -> [UInt8] {
     var bytes = bytes
     for _ in 0...below(most) where !bytes.isEmpty {

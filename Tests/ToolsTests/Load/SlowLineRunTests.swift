@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests bursts over the slow lines that `--fault` offers. Bursts must pass at the line's rate, and packets that are
+/// Tests bursts over lines that `--fault` options make slow. Bursts must pass at the line's rate, and packets that are
 /// merely late must not be retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {

@@ -22,7 +22,7 @@ import TestSupport
 /// ```
 ///
 /// The rules are the same as in the soak, except that one is stricter: because these media lose nothing, no link may go
-/// down before the world ends. Time is not measured. Time limits only stop worlds that hang.
+/// down before the world ends. Time is not measured. The only purpose of the time limit is to stop worlds that hang.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix
