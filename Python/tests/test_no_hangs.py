@@ -32,7 +32,7 @@ def hasty() -> Iterator[easim.Server]:
 
 @pytest.mark.parametrize("text", ["\ud800", "lamp\udfff"])
 def test_half_a_character_is_refused_before_it_is_sent(easim_world: TestWorld, text: str) -> None:
-    with pytest.raises(easim.EasimError, match="one half of a pair") as caught:
+    with pytest.raises(easim.EasimError, match="half of a surrogate pair") as caught:
         easim_world.add(text)
     assert caught.value.kind == "params"
     assert easim_world.events() == []

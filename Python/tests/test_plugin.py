@@ -353,7 +353,7 @@ def test_the_mark_has_time_place_and_programs(pytester: pytest.Pytester) -> None
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=4, errors=2)
-    for line in ("*has 'quirks' and no profile*", "*time='vrtual'*"):
+    for line in ("*has 'quirks' but no profile*", "*time='vrtual'*"):
         result.stdout.fnmatch_lines([line])
 
 

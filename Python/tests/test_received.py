@@ -33,7 +33,7 @@ def test_what_came_is_counted_whatever_the_behavior(easim_server: easim.Server, 
         assert not missed
         assert repr(missed) == (
             "<never received 'MODEM?'; nearest on com.example.echo: 'MODEL?', "
-            "where byte 4 is 4c ('L') and not 4d ('M')>"
+            "where byte 4 is 4c ('L'), not 4d ('M')>"
         )
         with pytest.raises(ValueError, match="an empty sequence is always received"):
             lamp.received("")
@@ -55,5 +55,5 @@ def test_a_failed_assertion_shows_the_nearest(pytester: pytest.Pytester) -> None
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*nearest on com.example.echo: 'VERSION!', where byte 7 is 21 ('!') and not 3f ('?')*"]
+        ["*nearest on com.example.echo: 'VERSION!', where byte 7 is 21 ('!'), not 3f ('?')*"]
     )

@@ -210,7 +210,7 @@ def test_half_open_connections_cost_their_place_only(server: Server) -> None:
 
 
 def test_names_and_other_machines_need_an_option() -> None:
-    for place, message in (("0.0.0.0:0", "--allow-remote"), ("nowhere.example:1", "number"), ("7000", "HOST:PORT")):
+    for place, message in (("0.0.0.0:0", "--allow-remote"), ("nowhere.example:1", "IP address"), ("7000", "HOST:PORT")):
         command = [str(find()), "serve", "--remote", place]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2
