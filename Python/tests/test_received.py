@@ -54,6 +54,4 @@ def test_a_failed_assertion_shows_the_nearest(pytester: pytest.Pytester) -> None
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*nearest on com.example.echo: 'VERSION!', where byte 7 is 21 ('!'), not 3f ('?')*"]
-    )
+    result.stdout.fnmatch_lines(["*nearest on com.example.echo: 'VERSION!', where byte 7 is 21 ('!'), not 3f ('?')*"])
