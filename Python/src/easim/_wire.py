@@ -65,7 +65,7 @@ class Wire:
         >>> Wire().request("app.launch", {"name": "\ud800"})
         Traceback (most recent call last):
         ...
-        easim.errors.EasimError: the parameters of app.launch have a character that is one half of a pair: '\ud800'
+        easim.errors.EasimError: the parameters of app.launch contain half of a surrogate pair: '\ud800'
         """
         message = {"jsonrpc": "2.0", "id": self._last + 1, "method": method, "params": params}
         try:
