@@ -27,4 +27,4 @@ stop_accessory
 
 # A device that has disappeared is also listed as a near miss.
 ends_with 3 easim list bt:hci0
-grep -q "$accessory.*(it does not offer the service" /tmp/ended || fail "list: $(cat /tmp/ended)"
+grep -q "$accessory.*(the device does not offer the accessory service" /tmp/ended || fail "list: $(cat /tmp/ended)"
