@@ -46,7 +46,7 @@ stop_accessory
 set_adapter hci1 Powered boolean:false
 easim run lawk-view --on bt:hci1 >/tmp/accessory.log 2>&1 &
 run=$!
-until_true 20 "the accessory says why it waits" grep -q 'hci1 is off; switch it on' /tmp/accessory.log
+until_true 20 "the accessory says why it waits" grep -q 'hci1 is off; turn it on' /tmp/accessory.log
 set_adapter hci1 Powered boolean:true
 ends_with 0 easim send bt:hci0 --10k --expect echo --timeout 30s
 
