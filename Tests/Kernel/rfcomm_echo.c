@@ -124,14 +124,15 @@ static double now(void) {
 // Connects, and records when the successful attempt began.
 static int connect_to(char **words, double *began) {
   struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
+  double first = now();
   for (;; usleep(5000)) {
     int line = socket(bluetooth, SOCK_STREAM, rfcomm);
     if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
     *began = now();
     if (!connect(line, (struct sockaddr *)&there, sizeof there)) return line;
-    // For some milliseconds after the last connection, this kernel is still closing it, and nothing reports when that is
-    // over: a new connection gets EBUSY, or is reset with the old one, without reaching the other end.
-    if (errno != EBUSY && errno != ECONNRESET) fail("connect");
+    // For some milliseconds after the last connection, the kernels are still closing it, and nothing reports when that is
+    // over: a new connection gets EBUSY, or is reset or refused with the old one.
+    if ((errno != EBUSY && errno != ECONNRESET && errno != ECONNREFUSED) || now() - first > 2) fail("connect");
     close(line);
   }
 }
@@ -170,7 +171,7 @@ static void redial(char **words) {
     }
     close(line);
   }
-  printf("%d connections; the own kernel was busy for at most %.0f ms\n", atoi(words[5]), longest * 1000);
+  printf("%d connections; the kernels were busy for at most %.0f ms\n", atoi(words[5]), longest * 1000);
 }
 
 static void measure_connect(char **words) {
