@@ -112,7 +112,7 @@ public final class World {
   private var accessoryCount = 0
   private var faultChances: SeededRandom
   private var faultsPast: [FaultTally] = []
-  /// The texts of the faults that have acted.
+  /// The texts of some faults that have acted. The number is limited, because faults can be changed any number of times.
   private var faultTexts: [(fault: Fault, text: String)] = []
   private var cableCount = 0
 
@@ -392,10 +392,11 @@ public final class World {
     if event.fault.cuts { pull(entry.accessory, entry.port) }
   }
 
-  /// Returns a fault's text, which takes longer to write than most events of faults take otherwise.
+  /// Returns a fault's text. Writing the text takes longer than the rest of most fault events.
   private func text(of fault: Fault) -> String {
     if let known = faultTexts.first(where: { $0.fault == fault }) { return known.text }
     let text = "\(fault)"
+    if faultTexts.count == 16 { faultTexts.removeAll(keepingCapacity: true) }
     faultTexts.append((fault, text))
     return text
   }
