@@ -22,7 +22,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let delivery: LoopTimer
   // For speed, this type uses neither exclusivity checks nor weak references. Both ends belong to one loop, and an end
   // that is released clears the other end's reference to it.
-  @exclusivity(unchecked) private unowned(unsafe) var peer: LoopbackChannel?
+  @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
