@@ -24,7 +24,7 @@ struct LogDocument: RedactedDocument {
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
-  /// Words that are kept because the decoder, or a person who reads the log, needs them.
+  /// The words to keep, because the decoder or a reader of the log needs them.
   private static let kept: Set<String> = [
     "a", "d", "acl", "data", "rfcomm", "uih", "unnumbered", "info", "length", "packet", "packets", "bytes", "byte",
     "uart",

@@ -244,8 +244,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a final message, and reads what the peer has sent so far. Leaving bytes unread would reset the connection,
-  /// and the message could be lost.
+  /// Sends a final message, and reads what the peer has sent so far. If bytes were left unread, the kernel would reset
+  /// the connection, and the message could be lost.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -64,7 +64,7 @@ extension ControlMethods {
 }
 
 extension JSON5Value {
-  /// Creates an object, leaving out the keys that have no value.
+  /// Creates an object without the keys that have no value.
   static func members(_ members: [(key: String, value: JSON5Value?)]) -> JSON5Value {
     .object(members.compactMap { key, value in value.map { JSON5Member(key, $0) } })
   }

@@ -54,7 +54,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // A user who writes the opposite sign has probably given the condition for passing instead of failing.
+      // With the opposite sign, the user has probably written the condition for passing instead of failing.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
