@@ -15,13 +15,11 @@ func targets(_ names: String) -> [Target.Dependency] {
 
 /// Creates a library target with its dependencies. `floor` is read by Scripts/check-house, not by SwiftPM.
 func library(
-  _ name: String, floor: Int, _ dependencies: String = "", exclude: [String] = [], embedded: Bool = false,
-  swift: [SwiftSetting] = settings, linker: [LinkerSetting] = []
+  _ name: String, floor: Int, _ dependencies: String = "", exclude: [String] = [], swift: [SwiftSetting] = settings,
+  linker: [LinkerSetting] = []
 ) -> Target {
-  // `Library` is a folder, or a link to a folder, whose files are embedded in the code.
   .target(
-    name: name, dependencies: targets(dependencies), exclude: exclude,
-    resources: embedded ? [.embedInCode("Library")] : [], swiftSettings: swift, linkerSettings: linker)
+    name: name, dependencies: targets(dependencies), exclude: exclude, swiftSettings: swift, linkerSettings: linker)
 }
 
 /// Creates a target with code that several test targets share.
@@ -67,9 +65,8 @@ let package = Package(
       description: "EAAccessory, EASession and EAAccessoryManager are not Sendable, as in Apple's SDK")
   ],
   targets: [
+    // System calls, and the files that are embedded in programs.
     .target(name: "CLinux"),
-    // The files of the live page, embedded by the compiler.
-    .target(name: "CPage", exclude: ["files"]),
     // Intercepts system functions that an app calls, for tests.
     .target(name: "CAppCalls"),
     // Needed only by the program: the commit that it was built from, and libmicrohttpd, which is loaded on demand.
@@ -94,8 +91,7 @@ let package = Package(
     library("LinuxIO", floor: 1, "AccessoryCore AccessoryFormats CLinux", swift: callingC),
     library("AccessoryFaults", floor: 1, "AccessoryCore AccessoryFormats IAP2"),
     library(
-      "AccessoryProfiles", floor: 1, "AccessoryCore AccessoryFormats IAP2",
-      exclude: ["Library/schema", "Library/scenarios"], embedded: true),
+      "AccessoryProfiles", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
     library("AccessoryCaptures", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
     library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CUSB"),
     // Links the library by its own name, so that apps need no libssl-dev.
@@ -130,14 +126,14 @@ let package = Package(
     // The live page's files, the packets that it shows, and traces, which are copies of the page that contain a run.
     library(
       "AccessoryPages", floor: 3,
-      "AccessoryCables AccessorySessions AccessoryFaults Certificates AccessoryCore AccessoryFormats IAP2 CPage",
-      swift: callingC),
+      "AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults Certificates AccessoryCore AccessoryFormats "
+        + "IAP2", exclude: ["files"]),
 
     // Worlds with both ends in one process; recordings that play either end to a live peer.
     library(
       "AccessoryWorlds", floor: 4,
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults "
-        + "LinuxIO Certificates AccessoryCore AccessoryFormats IAP2", embedded: true),
+        + "LinuxIO Certificates AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryReplay", floor: 4,
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures "

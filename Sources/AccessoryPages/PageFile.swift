@@ -1,6 +1,5 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase
-
 import AccessoryFormats
+import AccessoryProfiles
 
 /// A file of the live page. The live page is served at `/`. The files are embedded in the program. The page talks to
 /// the server only through the control protocol.
@@ -9,16 +8,21 @@ public struct PageFile: Equatable, Sendable {
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The file's name in `Sources/CPage/files`, or an empty string if the file is generated.
+  /// The file's name in `Sources/AccessoryPages/files`, or an empty string if the file is generated.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]
 
-  private init(_ index: Int32) {
-    path = String(cString: cpage_path(index))
-    type = String(cString: cpage_type(index))
-    name = String(cString: cpage_name(index))
-    bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
+  private init(_ file: (name: String, bytes: [UInt8])) {
+    (name, bytes) = file
+    path = name == "index.html" ? "/" : "/\(name)"
+    type =
+      switch name.split(separator: ".").last {
+      case "html": "text/html; charset=utf-8"
+      case "css": "text/css; charset=utf-8"
+      case "svg": "image/svg+xml"
+      default: "text/javascript; charset=utf-8"
+      }
   }
 
   /// Creates the style sheet that the live page and reports share.
@@ -30,10 +34,7 @@ public struct PageFile: Equatable, Sendable {
   /// All files, keyed by path.
   public static let all: [String: PageFile] = {
     var files: [String: PageFile] = [:]
-    for index in 0..<cpage_count() {
-      let file = PageFile(index)
-      files[file.path] = file
-    }
+    for file in EmbeddedFiles.files(in: "page").map(PageFile.init) { files[file.path] = file }
     let look = PageFile(look: "/look.css")
     files[look.path] = look
     return files
@@ -47,11 +48,3 @@ public struct PageFile: Equatable, Sendable {
     "trusted-types 'none'",
   ].joined(separator: "; ")
 }
-
-// ExternalAccessorySimulation uses this module but must not depend on a C module, so the functions are declared here.
-@_extern(c) private func cpage_count() -> Int32
-@_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
-@_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>
-@_extern(c) private func cpage_name(_ index: Int32) -> UnsafePointer<CChar>
-@_extern(c) private func cpage_bytes(_ index: Int32) -> UnsafePointer<UInt8>
-@_extern(c) private func cpage_size(_ index: Int32) -> Int

@@ -198,31 +198,9 @@ public struct ProfileLibrary: Sendable {
   }
 }
 
-/// The shipped profiles, which are embedded at build time so that the binary needs no other files.
-///
-/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. Add each new file to this list. A test
-/// compares the list with the directory.
+/// The shipped profiles.
 enum BuiltInProfiles {
-  static let files: [(name: String, bytes: [UInt8])] = [
-    ("camera", PackageResources.camera_json5),
-    ("car", PackageResources.car_json5),
-    ("card-reader", PackageResources.card_reader_json5),
-    ("charger", PackageResources.charger_json5),
-    ("dock", PackageResources.dock_json5),
-    ("echo", PackageResources.echo_json5),
-    ("gps", PackageResources.gps_json5),
-    ("heart-rate", PackageResources.heart_rate_json5),
-    ("lawk-view", PackageResources.lawk_view_json5),
-    ("location", PackageResources.location_json5),
-    ("microphone", PackageResources.microphone_json5),
-    ("misbehaving", PackageResources.misbehaving_json5),
-    ("multi", PackageResources.multi_json5),
-    ("older-auth", PackageResources.older_auth_json5),
-    ("printer", PackageResources.printer_json5),
-    ("scanner", PackageResources.scanner_json5),
-    ("scripted", PackageResources.scripted_json5),
-    ("sensor", PackageResources.sensor_json5),
-    ("sink", PackageResources.sink_json5),
-    ("terminal", PackageResources.terminal_json5),
-  ]
+  static let files = EmbeddedFiles.files(in: "profiles").map {
+    (name: String($0.name.dropLast(".json5".count)), bytes: $0.bytes)
+  }
 }

@@ -1,4 +1,5 @@
-// System calls that Swift's Glibc module does not offer, and variadic ones that Swift cannot import.
+// System calls that Swift's Glibc module does not offer, and variadic ones that Swift cannot import; and embedded
+// files.
 #pragma once
 #include "CLateLibrary.h"
 #include <linux/aio_abi.h>
@@ -145,3 +146,7 @@ int clinux_gunzip(
 
 /// Releases an unpacker.
 void clinux_gunzip_end(void *gunzip);
+
+/// Returns the text of an embedded file, which ends with a zero byte, and sets its path, such as
+/// "profiles/echo.json5". Indexes count from 0; returns NULL after the last file.
+const unsigned char *clinux_embedded(unsigned index, const char **path);

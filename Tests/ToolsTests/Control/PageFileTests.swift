@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PageFileTests {
   @Test func everyFileOfTheFolderIsEmbeddedAsItIs() throws {
-    let folder = "Sources/CPage/files"
+    let folder = "Sources/AccessoryPages/files"
     let names = Repository.files(under: folder).map { String($0.split(separator: "/").last ?? "") }
     let embedded = PageFile.all.values.filter { !$0.name.isEmpty }
     #expect(Set(embedded.map(\.name)) == Set(names))
