@@ -63,7 +63,7 @@ public struct Histogram: Equatable, Sendable {
 
   /// Adds the counts of another histogram to this one. The sum of the two totals must be less than 2^63.
   public mutating func merge(_ other: Histogram) {
-    for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
+    for index in other.used where other.counts[index] > 0 { add(other.counts[index], at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }
     if let most = other.maximum { maximum = max(maximum ?? most, most) }
   }
@@ -83,8 +83,8 @@ public struct Histogram: Equatable, Sendable {
     let share = min(max(percentile, 0), 100) / 100
     let wanted = max(1, Int(exactly: (share * Double(total)).rounded(.up)) ?? total)
     var seen = 0
-    for (index, count) in counts.enumerated() {
-      seen += count
+    for index in used {
+      seen += counts[index]
       if seen >= wanted { return max(minimum, min(Self.highest(at: index), maximum)) }
     }
     return maximum
@@ -121,9 +121,15 @@ public struct Histogram: Equatable, Sendable {
 
   /// The steps that contain recorded values, in ascending order.
   public var steps: [Step] {
-    counts.enumerated().filter { $0.element > 0 }.map { index, count in
-      Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: count)
+    used.lazy.filter { counts[$0] > 0 }.map { index in
+      Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: counts[index])
     }
+  }
+
+  /// The indexes from the step of the smallest value to that of the largest.
+  private var used: Range<Int> {
+    guard let minimum, let maximum else { return 0..<0 }
+    return Self.index(of: minimum)..<Self.index(of: maximum) + 1
   }
 
   // MARK: Steps
