@@ -337,9 +337,9 @@ extension Array {
   /// Fields that several records share.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
   /// Fields that a `for` loop generates.
-  public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }
+  public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.reduce(into: []) { $0 += $1 } }
   /// Fields that only some records have.
   public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }
   /// Joins the fields of all expressions into one list.
-  public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
+  public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.reduce(into: []) { $0 += $1 } }
 }
