@@ -175,5 +175,6 @@ build_alone() {
   install_packages missing_linking_packages
   name_commit
   with_heartbeat "still building" \
-    swift build --configuration release --product "$1" --static-swift-stdlib --scratch-path .build/install
+    swift build --configuration release --product "$1" --static-swift-stdlib -Xlinker --no-export-dynamic \
+    --scratch-path .build/install
 }
