@@ -87,24 +87,25 @@ let package = Package(
     // Common to all runs: verdicts, shards, reports and their writers.
     library("AccessoryRuns", floor: 1, "AccessoryCore AccessoryFormats"),
 
-    // Sockets, terminals and processes; cable faults; accessory profiles; captures; USB; certificates.
+    // Sockets, terminals and processes; cable faults; accessory profiles; USB; certificates.
     library("LinuxIO", floor: 1, "AccessoryCore AccessoryFormats CLinux", swift: callingC),
     library("AccessoryFaults", floor: 1, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryProfiles", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
-    library("AccessoryCaptures", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
     library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CUSB"),
     // Links the library by its own name, so that apps need no libssl-dev.
     library(
       "Certificates", floor: 1, "AccessoryCore AccessoryFormats", swift: callingC,
       linker: [.linkedLibrary(":libcrypto.so.3")]),
 
-    // The session layer of both roles; how an address becomes a cable; Bluetooth.
+    // The session layer of both roles; how an address becomes a cable; Bluetooth; captures.
     library("AccessorySessions", floor: 2, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryCables", floor: 2,
       "AccessoryProfiles AccessoryFaults LinuxIO AccessoryCore AccessoryFormats CLinux",
       swift: callingC),
+    library(
+      "AccessoryCaptures", floor: 2, "Certificates AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
     library("AccessoryBluetooth", floor: 2, "LinuxIO AccessoryCore AccessoryFormats CLinux CSystemd"),
 
     // The two roles, accessory and host; the media that only programs that use hardware link.
@@ -118,10 +119,6 @@ let package = Package(
     library(
       "AccessoryHardware", floor: 3,
       "AccessoryBluetooth AccessoryUSB AccessoryCables AccessoryProfiles LinuxIO AccessoryCore"),
-
-    // Removes names and serial numbers from files.
-    library(
-      "AccessoryRedaction", floor: 2, "AccessoryCaptures Certificates AccessoryCore AccessoryFormats IAP2"),
 
     // The live page's files, the packets that it shows, and traces, which are copies of the page that contain a run.
     library(
@@ -175,7 +172,7 @@ let package = Package(
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
-        + "AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CEasim CLinux"),
+        + "AccessoryRuns AccessoryCore AccessoryFormats IAP2 CEasim CLinux"),
     // A separate app, as on iOS, with EADemo's session controller. Tests run the app with `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
@@ -192,20 +189,17 @@ let package = Package(
     program("RealTimeSoak", "LinuxIO AccessoryCore AccessoryFormats TestSupport", path: "Tests/Support/RealTimeSoak"),
 
     tests(
-      "AccessoryCoreTests",
-      "Certificates AccessoryRuns AccessoryCore AccessoryFormats WireBasics CLinux CCrypto TestSupport"),
+      "CoreTests",
+      "AccessoryCables AccessoryFaults LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2 WireBasics "
+        + "CLinux CCrypto ChannelSuite TestSupport"),
     tests("IAP2Tests", "AccessoryCore AccessoryFormats IAP2 TestSupport"),
-    tests(
-      "LinuxIOTests",
-      "AccessoryCables AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux ChannelSuite "
-        + "TestSupport"),
     tests(
       "HardwareTests",
       "easim AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd ChannelSuite TestSupport"),
     tests(
       "RolesTests",
-      "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryRedaction "
+      "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware "
         + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates "
         + "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(

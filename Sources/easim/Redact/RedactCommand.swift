@@ -1,5 +1,5 @@
+import AccessoryCaptures
 import AccessoryFormats
-import AccessoryRedaction
 
 extension CommandSpec {
   static let redact = CommandSpec(

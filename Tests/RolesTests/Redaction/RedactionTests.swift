@@ -1,12 +1,11 @@
 import AccessoryCables
-import AccessoryCaptures
 import AccessoryCore
 import AccessoryFaults
 import IAP2
 import TestSupport
 import Testing
 
-@testable import AccessoryRedaction
+@testable import AccessoryCaptures
 
 @Suite struct RedactionTests {
   private static let secrets: [(kind: SecretKind, bytes: [UInt8])] = [

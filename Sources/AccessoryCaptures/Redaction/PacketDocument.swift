@@ -1,4 +1,3 @@
-import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 

@@ -1,4 +1,3 @@
-import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 import IAP2
