@@ -53,6 +53,27 @@ import Testing
     for name in Self.names { #expect(html.contains("<td>\(name)</td>")) }
   }
 
+  @Test func controlCEndsAllScenariosWithTheResult() throws {
+    let place = TemporaryFolder()
+    // A trace makes the run take longer.
+    let all = try Program(
+      "scenario", "run", "--all", "--trace", place.file("t.html"), "--report", place.file("all.json"))
+    try all.line("✓ ")
+    all.send(SIGINT)
+    let end = try all.wait()
+    #expect(end.ending == .exit(1), "\(end.out)\(end.err)")
+    #expect(end.err.contains("passed; stopped by Ctrl-C"), "\(end.err)")
+    let json = try StrictJSON(reading: String(decoding: try #require(place.bytes("all.json")), as: UTF8.self))
+    #expect(json["verdict"]?.text == "stopped" && json["ending"]?.text == "stopped by Ctrl-C")
+  }
+
+  @Test func scenariosAreNamedByTheirList() throws {
+    for words in [["scenario", "run"], ["run", "--scenario", "zzz"]] {
+      let run = try Program(path: BuiltProducts.easim, words).wait()
+      #expect(run.ending == .exit(2) && run.err.contains("'easim scenario list' prints the names"), "\(run.err)")
+    }
+  }
+
   @Test func aFailedScenarioIsACaseWithItsTimeline() throws {
     let place = TemporaryFolder()
     let run = try Program.run("scenario", "run", "--all", "--client", "naive", "--report", place.file("all.xml"))

@@ -40,7 +40,8 @@ public struct ScenarioLibrary: Sendable {
 
   private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
     if let found = Self.files.first(where: { $0.name == name }) { return found }
-    let hint = Suggestion.hint(for: name, in: names) + TextFile.hint(forFileNamed: name)
+    let near = Suggestion.nearHint(for: name, in: names)
+    let hint = (near.isEmpty ? ": 'easim scenario list' prints the names" : near) + TextFile.hint(forFileNamed: name)
     throw SourceProblems([SourceProblem(at: nil, "no scenario '\(name)'\(hint)")])
   }
 

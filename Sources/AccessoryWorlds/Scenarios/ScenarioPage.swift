@@ -22,7 +22,7 @@ extension Scenario {
       ("easim run --scenario \(name) --on \(address)", "the accessory, in real time (\(DurationText.format(length)))"),
       ("easim scenario run \(name) --at \(address)", "the device and the app, in a second terminal"),
     ]
-    return "```sh\n\(aligned(played))\n```\n\n```sh skip=\"two terminals\"\n\(aligned(inRealTime))\n```"
+    return "```sh\n\(aligned(played))\n```\n\n```sh\n\(aligned(inRealTime))\n```"
   }
 
   private func aligned(_ lines: [(command: String, meaning: String)]) -> String {

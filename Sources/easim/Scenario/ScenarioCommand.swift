@@ -122,7 +122,7 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
   case (.run, .some) where options.playsAll: throw UsageError("--all runs every scenario: omit the name")
   case (.run, let name?): return try play(library.file(name), options, console)
   case (.run, nil):
-    throw UsageError("scenario run needs --all, or a scenario: \(library.names.joined(separator: ", "))")
+    throw UsageError("scenario run needs --all, or a scenario: 'easim scenario list' prints the names")
   }
 }
 
@@ -155,9 +155,12 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   var all = ScenarioReport(names, options: options.reportedWords, shard: output.shard, program: Version.program)
   all.allowsEmpty = options.shared.allowsEmpty
   let trace = try CaptureFile.trace(for: options.shared, console, isVirtual: true)
+  let runtime = try CommandRuntime(console)
   let bar = ProgressBar(console)
   let share = output.shard.share(of: names.count)
   for (index, name) in names[share].enumerated() {
+    all.stoppedBy = runtime.stopper
+    if all.stoppedBy != nil { break }
     bar.draw(Double(index) / Double(share.count), "\(index) of \(share.count.counted("scenario")): \(name)")
     let scenario = try library.scenario(name)
     let run = try playQuietly(scenario, options, trace, oneOf: share.count)
@@ -173,7 +176,7 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   }
   bar.clear()
   output.write(all)
-  if all.runs.isEmpty { console.result(all.verdict, all.sentence, at: .origin) }
+  if all.runs.isEmpty || all.stoppedBy != nil { console.result(all.verdict, all.sentence, at: .origin) }
   console.err("easim: \(all.sentence)")
   return all.verdict.isPassed ? .done : .checkFailed
 }
