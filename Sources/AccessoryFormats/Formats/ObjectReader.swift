@@ -13,6 +13,8 @@ public struct ObjectReader {
   private let name: String
   private let keys: [String]
   private let members: [String: JSON5Value]
+  /// The keys that unknown keys probably mean. Such a key is not also reported as missing.
+  private var meant: Set<String> = []
 
   /// Reads `value` as an object that has these keys. If `value` is not an object, the initializer reports a problem and
   /// returns nil. Messages refer to the object by `name`. `advice` returns an explanation for an unknown key, or nil if
@@ -37,6 +39,7 @@ public struct ObjectReader {
       first[member.key] = member
       if !keys.contains(member.key) {
         let hint = Suggestion.hint(for: member.key, in: keys)
+        if let near = Suggestion.nearest(to: member.key, in: keys) { meant.insert(near) }
         let unknown = "unknown key '\(Excerpt.of(member.key))' in \(shown)\(hint)"
         place.problems.error(at: member.keyPosition, advice(member.key) ?? unknown)
       }
@@ -55,7 +58,11 @@ public struct ObjectReader {
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }
-    error("the key '\(key)' is missing")
+    if meant.contains(key) {
+      problems.incomplete.append(place.path)
+    } else {
+      error("the key '\(key)' is missing")
+    }
     return false
   }
 

@@ -101,6 +101,8 @@ public final class ProblemCollector {
   private var errors: [SourceProblem] = []
   private var warnings: [SourceProblem] = []
   private var unreadable: Set<String> = []
+  /// The paths of objects that lack a key because it is mistyped.
+  var incomplete: [String] = []
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
@@ -137,6 +139,9 @@ public final class ProblemCollector {
 
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
+
+  /// The paths of the values that could not be read completely.
+  public var errorPaths: [String] { errors.map(\.path) + incomplete }
 
   /// The problems in file order, followed by a note that gives the number of dropped problems.
   public var problems: [SourceProblem] {

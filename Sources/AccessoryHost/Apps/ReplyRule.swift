@@ -220,7 +220,10 @@ package enum ReplyWord: Equatable, Sendable {
 
   private static func hex(_ digits: String, _ word: String, _ forms: String) throws(OptionError) -> [UInt8] {
     guard let bytes = try? Hex.parse(digits), !bytes.isEmpty else {
-      throw OptionError("'\(Excerpt.of(word))': expected \(forms)")
+      let kinds = forms.split { " ,…".contains($0) }.map(String.init)
+      let kind = word.prefix { $0 != ":" }
+      let near = Suggestion.nearHint(for: kind == word ? word : "\(kind):", in: kinds)
+      throw OptionError("'\(Excerpt.of(word))': expected \(forms)\(near)")
     }
     return bytes
   }

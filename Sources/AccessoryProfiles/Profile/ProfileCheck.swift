@@ -26,7 +26,7 @@ struct ProfileCheck {
     (self.profile, self.object) = (profile, object)
     protocolPaths = object.problems.paths(of: "accessory.protocols", count: profile.protocols.count)
     transportPaths = object.problems.paths(of: "transports", count: profile.transports.count)
-    unreadable = object.problems.problems.filter { $0.severity == .error }.map(\.path)
+    unreadable = object.problems.errorPaths
   }
 
   func error(_ path: String, _ message: String, reliesOn: [String] = []) {
