@@ -22,6 +22,13 @@ import Testing
     }
   }
 
+  @Test func aListOfOneNameHasOnlyThatName() throws {
+    #expect(try Program.run("quirk", "list", "flicker").out.hasPrefix("flicker: "))
+    #expect(try Program.run("fault", "list", "bluetooth", "--json").outLines.count == 1)
+    let typo = try Program.run("fault", "list", "latncy")
+    #expect(typo.ending == .exit(2) && typo.err.contains("unknown fault 'latncy', did you mean 'latency'?"))
+  }
+
   @Test(arguments: ["echo", "sink", "source", "script", "exec"])
   func aStarterProfileIsInOrder(behavior: String) throws {
     let place = TemporaryFolder()

@@ -21,6 +21,16 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
+  @Test func forAnUnknownSerialNumberThoseThatArePresentAreListed() throws {
+    let run = try easim("run", "echo")
+    try run.line("plugged in")
+    let send = try easim("send", "local:EW1-000", "--text", "a", "--timeout", "100ms").wait()
+    #expect(send.ending == .exit(3))
+    #expect(send.err.contains("waiting\neasim: did you mean 'EW1-0001'? There are:\n  local:EW1-0001 "), "\(send.err)")
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
   /// The local directory's path depends on the runtime directory. If the list is empty, easim therefore prints the path
   /// of the directory and the likely reason.
   @Test func aListOfNothingSaysWhereItLooked() throws {

@@ -6,7 +6,7 @@ extension CommandSpec {
   static let quirk = CommandSpec(
     name: "quirk", summary: "list the quirks that an accessory or a device can have",
     details: """
-      list            list each quirk with its parameters, their defaults and an example for --quirk
+      list [NAME]     list each quirk, or one, with its parameters, their defaults and an example for --quirk
       """,
     examples: ["easim quirk list"],
     run: runQuirk)
@@ -14,7 +14,7 @@ extension CommandSpec {
   static let fault = CommandSpec(
     name: "fault", summary: "list the faults that a cable can have",
     details: """
-      list            list each fault with its parameters, their defaults and an example for --fault
+      list [NAME]     list each fault, or one, with its parameters, their defaults and an example for --fault
       """,
     examples: ["easim fault list"],
     run: runFault)
@@ -24,20 +24,27 @@ private struct ListingOptions: CommandOptions {
   enum Verb: String, CaseIterable { case list }
 
   var verb = Verb.list
+  var name: String?
   var shared = SharedOptions()
 
-  static let operands: [Operand<Self>] = [Operand(\.verb, .choice)]
+  static let operands: [Operand<Self>] = [
+    Operand(\.verb, .choice), Operand(optional: "NAME", \.name, .optional(.text)),
+  ]
   static let options: [Option<Self>] = [.json]
+
+  func shows(_ name: String) -> Bool { self.name == nil || self.name == name }
 }
 
 private func runQuirk(_ options: ListingOptions, _ console: Console) throws -> ExitCode {
-  show(Quirk.format.shape, as: "quirk", options, console)
+  let kinds = Quirk.format.shape.kinds
+  try show(kinds, among: kinds.map(\.name), as: "quirk", options, console)
   return .done
 }
 
 private func runFault(_ options: ListingOptions, _ console: Console) throws -> ExitCode {
-  show(Fault.format.shape, as: "fault", options, console)
-  for preset in LinkPreset.all {
+  let kinds = Fault.format.shape.kinds
+  try show(kinds, among: kinds.map(\.name) + LinkPreset.all.map(\.name), as: "fault", options, console)
+  for preset in LinkPreset.all where options.shows(preset.name) {
     let faults = preset.faults.map(\.description)
     if options.shared.isJSON {
       console.out(["v": 1, "fault": preset.name, "summary": preset.summary, "faults": faults])
@@ -48,8 +55,13 @@ private func runFault(_ options: ListingOptions, _ console: Console) throws -> E
   return .done
 }
 
-private func show(_ format: OneOfShape, as key: String, _ options: ListingOptions, _ console: Console) {
-  for kind in format.kinds {
+private func show(
+  _ kinds: [RecordShape], among names: [String], as key: String, _ options: ListingOptions, _ console: Console
+) throws {
+  if let name = options.name, !names.contains(name) {
+    throw UsageError("unknown \(key) '\(name)'\(Suggestion.hint(for: name, in: names))")
+  }
+  for kind in kinds where options.shows(kind.name) {
     if options.shared.isJSON {
       console.out(kind.object(as: key))
     } else {

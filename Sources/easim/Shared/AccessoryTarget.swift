@@ -48,7 +48,14 @@ final class AccessoryTarget {
     case .one(let accessory): return accessory.identity
     case .nothing:
       console.err("easim: \(address.nothingThere), waiting")
-      if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
+      if case .local(let path, let serial?) = address,
+        let others = try media.look(at: .local(directory: path, serial: nil))?.accessories, !others.isEmpty
+      {
+        let near = Suggestion.nearHint(for: serial, in: others.compactMap(\.serial)).dropFirst(2)
+        console.err("easim: \(near.isEmpty ? "" : "\(near) ")There are:\n\(AccessoryList.text(others))")
+      } else if let hint = address.hintWhereNothingIs {
+        console.err("easim: \(hint)")
+      }
       return nil
     case .several(let list):
       // Some accessories connect twice, and offer no protocols the first time.
