@@ -99,6 +99,16 @@ import Testing
     #expect(end.ending == .exit(1) && end.err.contains("easim: stopped by Ctrl-C; 0 of 1 session played"), "\(end.err)")
   }
 
+  @Test func withoutAnAddressTheReplaySaysWhereItWaits() throws {
+    let local = LocalPlace()
+    let replay = try Program(
+      path: BuiltProducts.easim, ["replay", try record()], environment: ["EASIM_LOCAL": local.path])
+    try replay.line("waiting for a device to connect")
+    replay.send(SIGINT)
+    let end = try replay.wait()
+    #expect(end.err.contains("the accessory is in the local directory and waits for a device"), "\(end.err)")
+  }
+
   @Test func aReplayThatWasStoppedHasNotPassedInAnyForm() throws {
     let golden = try record()
     let reports = ["s.json", "s.html", "s.xml"].map { place.file($0) }

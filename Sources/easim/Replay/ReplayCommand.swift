@@ -173,6 +173,9 @@ private func playAccessory(
     recording, settings, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
     on: runtime.loop, report: console.show)
   try accessory.plugIn()
+  if options.place == nil {
+    console.err("easim: without --on or --at, the accessory is in the local directory and waits for a device")
+  }
   let notice = WaitingNotice(on: runtime.loop) {
     accessory.waitsFor
   } tell: {
