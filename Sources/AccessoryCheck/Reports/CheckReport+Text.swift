@@ -58,7 +58,9 @@ extension CheckReport {
       lines.append("the accessory at \(place)")
     }
     lines.append("\(summary), in \(attachments) attachment\(attachments == 1 ? "" : "s") and \(Self.seconds(time)) s")
-    if !results.contains(where: \.fails), let reason = verdict.reasons.first {
+    if case .stopped = ending, let unfinished {
+      lines.append(unfinished)
+    } else if !results.contains(where: \.fails), let reason = verdict.reasons.first {
       lines.append("\(verdict.word): \(reason.singleLine)")
     }
     if let order, order != .authenticationFirst { lines.append("order: \(order.text)") }

@@ -110,9 +110,7 @@ final class CheckSession {
       console.outJudged(report.endOfList)
     }
     switch report.ending {
-    case .complete: break
-    case .stopped(let stopper):
-      console.err("easim: stopped by \(stopper) after \(report.results.count) of \(cases.count) cases")
+    case .complete, .stopped: break
     case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")
     }
     return code

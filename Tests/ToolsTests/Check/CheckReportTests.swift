@@ -111,7 +111,7 @@ import Testing
     #expect(part.verdict == .stopped(by: "SIGTERM"))
     #expect(part.junit.contains("<failure message=\"shard 1/2 was stopped by SIGTERM after 2 of 2 cases\"/>"))
     #expect(part.html.contains("<h1>Stopped by SIGTERM.</h1>"))
-    #expect(part.text.contains("stopped: stopped by SIGTERM"))
+    #expect(part.text.contains(" was stopped by SIGTERM after "))
     #expect(try CheckReport(tree: JSON5.read(part.json.text, file: "r.json")) == part)
   }
 
