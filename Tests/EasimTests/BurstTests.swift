@@ -68,6 +68,12 @@ import Testing
     try accessory.interrupt()
   }
 
+  @Test func onlyReportsInJSONAreRead() throws {
+    let page = place.write("<!doctype html>", to: "r.html")
+    let show = try Program.run("report", "show", page)
+    #expect(show.ending == .exit(2) && show.err.contains("r.html is not a JSON report"), "\(show.err)")
+  }
+
   @Test func mergedReportsAddUp() throws {
     let accessory = try Accessory(on: .unix, in: place)
     for (name, count) in [("a.json", "10"), ("b.json", "15")] {
@@ -78,6 +84,11 @@ import Testing
       "report", "merge", place.file("a.json"), place.file("b.json"), "--report", place.file("sum.json"))
     #expect(merge.ending == .exit(0), "\(merge.err)")
     #expect(merge.out.contains("25 bursts of 10,000 bytes"))
+    let date = try #require(try report("b.json")["made"]?["date"]?.text)
+    place.write(try text("b.json").replacing(date, with: "2026-01-01T00:00:00Z"), to: "early.json")
+    let apart = try Program.run("report", "merge", place.file("a.json"), place.file("early.json"))
+    #expect(apart.ending == .exit(0) && apart.err.contains("early.json is of a run at another time"), "\(apart.err)")
+    #expect(!merge.err.contains("at another time"))
     let (sum, a, b) = (try report("sum.json"), try report("a.json"), try report("b.json"))
     #expect(sum["latency"]?["total"] == .number(25))
     let extremes = [a, b].compactMap { $0["latency"]?["max"]?.number }

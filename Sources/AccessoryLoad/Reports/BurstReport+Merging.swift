@@ -71,6 +71,18 @@ extension BurstReport {
       ? "\(ending); one of the runs did not pass" : ending
   }
 
+  /// Whether the dates and durations show that one run began after the other had ended. Runs with a planned start have
+  /// their starts compared instead.
+  public func ranApart(from other: BurstReport) -> Bool {
+    guard start == nil || other.start == nil, case .at(let mine)? = try? StartTime(made.date),
+      case .at(let theirs)? = try? StartTime(other.made.date)
+    else { return false }
+    let earlier = mine < theirs ? self : other
+    // Dates are in whole seconds, so the gap may be up to a second shorter.
+    let length = (earlier.started - .origin) + earlier.warmUpTime + earlier.measured + .seconds(1)
+    return .microseconds(abs(mine - theirs)) > length
+  }
+
   /// Extends the measured period so that it covers both runs. Returns how much later the other run began. If both runs
   /// had the same planned start, the period lasts from the earlier start to the later end, according to the machines'
   /// clocks. If the planned starts differ, the longer of the two periods is used.

@@ -44,9 +44,13 @@ extension BurstReport {
     }
     if sizes.minimum != sizes.maximum { row("sizes", Self.sizeFigures(sizes)) }
     for limit in judgedLimits { row("goal", limit.check(self).line) }
-    let reasons = reasons
-    row("ended", "\(ending)\(reasons.isEmpty ? "" : " (failed)")")
-    for reason in reasons { row("failed", reason) }
+    let verdict = verdict
+    if case .stopped = verdict {
+      row("ended", verdict.reasons.joined())
+    } else {
+      row("ended", "\(ending)\(verdict.isPassed ? "" : " (\(verdict.word))")")
+      for reason in verdict.reasons { row(verdict.word, reason) }
+    }
     if let advice { row("try", advice) }
     if let comparison { lines.append(comparison.text) }
     return lines.joined(separator: "\n")

@@ -11,6 +11,9 @@ struct ReportInput {
   init(_ path: String) throws {
     self.path = path
     bytes = try InputFile.read(path)
+    if let first = bytes.first(where: { !" \t\r\n".utf8.contains($0) }), !"{/".utf8.contains(first) {
+      throw UsageError("\(path) is not a JSON report, and easim reads reports in no other form")
+    }
   }
 
   var kind: String? {
@@ -77,6 +80,10 @@ struct ReportSum<Result: Report> {
       if !differences.isEmpty {
         console.err(
           "easim: warning: the reports have different plans: \(path) has \(differences.joined(separator: "; "))")
+      }
+      if let sum = sum as? BurstReport, let next = next as? BurstReport, sum.ranApart(from: next) {
+        console.err(
+          "easim: warning: \(path) is of a run at another time, so the sum of the rates was never reached at once")
       }
       do { try sum.add(next) } catch { throw UsageError("\(path): with this report, \(error)") }
     }

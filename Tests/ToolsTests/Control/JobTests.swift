@@ -86,7 +86,7 @@ import Testing
     #expect(try report(of: "j1", as: "json", client).contains("\"passed\":false,\"verdict\":\"stopped\""))
     #expect(try report(of: "j1", as: "html", client).contains("<h1>Stopped"))
     #expect(try report(of: "j1", as: "xml", client).contains("<failure message"))
-    #expect(try report(of: "j1", as: "text", client).contains("(failed)"))
+    #expect(try report(of: "j1", as: "text", client).contains("ended       stopped by "))
     #expect(try client.notices("job").contains { $0["event"]?.word == "progress" })
   }
 
