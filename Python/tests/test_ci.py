@@ -95,7 +95,8 @@ class Machine:
         # The folder of the running Python comes first in the PATH, so that scripts use the same Python and its
         # packages.
         self.env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), str(self.tools), os.environ["PATH"]])
-        self.env |= {"TMPDIR": str(self.temporary), "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env |= {"TMPDIR": str(self.temporary), "PIP_NO_INDEX": "1", "EASIM_PACKAGE": "easim"}
+        self.env["PYTHONDONTWRITEBYTECODE"] = "1"
 
     def run(self, script: str, **env: str) -> str:
         """Run a step as the CI services do."""

@@ -109,6 +109,20 @@ def test_silence_is_a_timeout(easim_world: TestWorld) -> None:
         session.recv(1)
 
 
+@pytest.mark.parametrize("kind", ["real", "virtual"])
+def test_a_timeout_tells_what_has_arrived(easim_server: easim.Server, kind: Time) -> None:
+    with easim_server.world(time=kind) as world:
+        world.add("echo").plug()
+        session = world.app().open(PROTOCOL)
+        session.timeout = 0.5
+        session.send(b"abc")
+        with pytest.raises(easim.Timeout, match=r"^3 of 5 bytes arrived within 0.5 s: b'abc'$"):
+            session.recv(5)
+        with pytest.raises(easim.Timeout, match=r"^3 bytes without b'd' arrived within 0.5 s: b'abc'$"):
+            session.recv_until(b"d")
+        assert session.recv(3) == b"abc"
+
+
 @pytest.mark.easim(profile="echo")
 def test_a_protocol_that_is_not_offered_is_refused_with_advice(easim_world: TestWorld) -> None:
     app = easim_world.app()

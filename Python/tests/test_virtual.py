@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
+import easim
 from easim.pytest_plugin import TestWorld
 
 
@@ -23,6 +26,11 @@ def test_advance_moves_the_clock_by_exactly_that(easim_virtual: TestWorld) -> No
     before = easim_virtual.now()
     easim_virtual.advance(seconds=1000)
     assert easim_virtual.now() - before == 1000
+
+
+def test_advice_names_what_this_package_calls_it(easim_world: TestWorld) -> None:
+    with pytest.raises(easim.EasimError, match=r"create a world with time='virtual', or wait with wait_for\(\)"):
+        easim_world.advance(seconds=1)
 
 
 def test_the_same_seed_gives_the_same_run(easim_server) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import io
 import os
 import socket
 import threading
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Optional, TypeVar, Union
 
@@ -471,7 +471,7 @@ class Session(InWorld[aio.Session], Context):
         got = len(pieces[0]) if pieces else 0
         try:
             while got < count:
-                pieces.append(self._more(min(count - got, _MOST)))
+                pieces.append(self._more(min(count - got, _MOST), pieces, f"of {count} bytes"))
                 got += len(pieces[-1])
                 if not pieces[-1]:
                     raise self._ended(got)
@@ -490,13 +490,13 @@ class Session(InWorld[aio.Session], Context):
             looked = len(self._rest)
             if looked > limit:
                 raise EasimError(f"{looked} bytes came without {end!r}", kind="limit", advice="choose a greater limit")
-            data = self._more(1 << 16)
+            data = self._more(1 << 16, [self._rest], f"bytes without {end!r}")
             if not data:
                 raise self._ended(looked)
             self._rest += data
         return self.recv(place + len(end))
 
-    def _more(self, count: int) -> bytes:
+    def _more(self, count: int, got: Sequence[Union[bytes, bytearray]] = (), goal: str = "") -> bytes:
         if self._socket is None and not self.aio.is_open and not self._is_detached:
             return self._run(self.aio.read_rest())
         try:
@@ -511,12 +511,12 @@ class Session(InWorld[aio.Session], Context):
             self.world.aio.note_bytes(self.id, "←", data)
             return data
         except (socket.timeout, BlockingIOError):
-            raise self._timed_out("nothing arrived") from None
+            raise self._timed_out("nothing arrived", b"".join(got), goal) from None
         except ConnectionError:
             return b""
 
-    def _timed_out(self, what: str) -> Timeout:
-        error = self.aio.timed_out(what)
+    def _timed_out(self, what: str, got: bytes = b"", goal: str = "") -> Timeout:
+        error = self.aio.timed_out(what, got, goal)
         self.world.raise_behavior_error(error)
         return error
 

@@ -7,7 +7,7 @@ import base64
 import socket
 from collections.abc import Awaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeVar, Union
 
 from ._wire import limited, seconds, state_of
 from .errors import EasimError, SessionEnded, Timeout
@@ -132,9 +132,12 @@ class Session:
         after = f" after {got} bytes" if got else ""
         return SessionEnded(f"the session ended{after}: {why}", kind="gone")
 
-    def timed_out(self, what: str) -> Timeout:
-        """Return the error for a wait that timed out."""
-        return Timeout(f"{what} within {self.timeout or 0:g} s", kind="timeout")
+    def timed_out(self, what: str, got: Union[bytes, bytearray] = b"", goal: str = "") -> Timeout:
+        """Return the error for a wait that timed out. ``goal`` says which bytes were awaited, if some arrived."""
+        if got:
+            what = f"{len(got)} {goal} arrived"
+        shown = f": {bytes(got[:100])!r}" if got else ""
+        return Timeout(f"{what} within {self.timeout or 0:g} s{shown}", kind="timeout")
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the world's clock. In a behavior, virtual time passes only as far as the test advances it."""
@@ -266,7 +269,7 @@ class Session:
             self._rest.clear()
             return data
         while len(self._rest) < count:
-            more = await self._more()
+            more = await self._more(f"of {count} bytes")
             if not more:
                 raise self.ended(len(self._rest))
             if len(more) == count and not self._rest:
@@ -283,16 +286,16 @@ class Session:
             looked = len(self._rest)
             if looked > limit:
                 raise EasimError(f"{looked} bytes came without {end!r}", kind="limit", advice="choose a greater limit")
-            more = await self._more()
+            more = await self._more(f"bytes without {end!r}")
             if not more:
                 raise self.ended(looked)
             self._rest += more
         return await self.recv(place + len(end))
 
-    async def _more(self) -> bytes:
+    async def _more(self, goal: str = "") -> bytes:
         """Return the next bytes that arrive, or no bytes at the end."""
         if not self.world.is_virtual:
-            return await self._more_of_stream()
+            return await self._more_of_stream(goal)
         if self._is_behavior:
             return await self._more_of_behavior()
 
@@ -301,12 +304,12 @@ class Session:
 
         reply = await self.world.wait(self.timeout, read, LONGEST_READ)
         if not reply["bytes"] and not reply["ended"]:
-            raise self.timed_out("nothing arrived")
+            raise self.timed_out("nothing arrived", self._rest, goal)
         data = self._took(reply)
         self.world.note_bytes(self.id, "←", data)
         return data
 
-    async def _more_of_stream(self) -> bytes:
+    async def _more_of_stream(self, goal: str) -> bytes:
         if self._streams is None and self._socket is None and not self.is_open:
             return await self.read_rest()
         try:
@@ -314,7 +317,7 @@ class Session:
             # A behavior waits for as long as its session is open.
             data = await within(reader.read(1 << 18), None if self._is_behavior else self.timeout)
         except asyncio.TimeoutError:
-            error = self.timed_out("nothing arrived")
+            error = self.timed_out("nothing arrived", self._rest, goal)
             self.world.raise_behavior_error(error)
             raise error from None
         except SessionEnded:

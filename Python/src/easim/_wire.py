@@ -101,12 +101,26 @@ class Wire:
                 return Answer(
                     message["id"],
                     None,
-                    EasimError(error["message"], kind=kind, advice=data.get("advice"), data=data),
+                    EasimError(error["message"], kind=kind, advice=_in_python(data.get("advice")), data=data),
                 )
             return Answer(message["id"], message["result"], None)
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             shown = line[:200].decode("utf-8", "replace")
             raise EasimError(f"easim sent a line that is not JSON-RPC: {shown}", kind="program") from problem
+
+
+_NAMES = {"runUntil": "wait_for", "read": "recv", "write": "send", "port": "detach"}
+_METHOD = re.compile(r"\b(?:accessory|app|session|time)\.([a-z]\w+)")
+
+
+def _in_python(advice: Optional[str]) -> Optional[str]:
+    """Replace the control protocol's names in advice by those of this package.
+
+    >>> _in_python("create a world with time: virtual, or wait with time.runUntil")
+    "create a world with time='virtual', or wait with wait_for()"
+    """
+    named = _METHOD.sub(lambda found: f"{_NAMES.get(found[1], found[1])}()", advice or "")
+    return re.sub(r"\btime: (virtual|real)\b", r"time='\1'", named) or None
 
 
 def seconds(time: float) -> str:

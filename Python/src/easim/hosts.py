@@ -62,7 +62,8 @@ class BurstReport:
         """Format the result as one line."""
         if not self.latencies:
             return "; ".join(self.errors) or "no bursts"
-        shown = f"{self.bursts} bursts, {self.rate / 1e6:.2f} MB/s, median {self.percentile(50) * 1e3:.2f} ms"
+        count = f"{self.bursts} burst{'' if self.bursts == 1 else 's'}"
+        shown = f"{count}, {self.rate / 1e6:.2f} MB/s, median {self.percentile(50) * 1e3:.2f} ms"
         return "; ".join([shown, *self.errors])
 
 
@@ -141,8 +142,8 @@ class HostConnection(Context):
         """Send a payload ``count`` times over one session, and compare each answer.
 
         The payload is 10,000 bytes, or the one given; several payloads are sent in turn. ``expect`` is the answer, or a
-        function that returns the answer to a payload; by default, the answer is the payload itself. ``timeout`` applies
-        to each answer.
+        function that returns the answer to a payload; by default, the answer is the payload itself. A byte that differs
+        ends the run at once. ``timeout`` applies to each answer.
         """
         payloads = [bytes(i & 0xFF for i in range(10_000))] if payload is None else _list(payload)
         if not payloads or not all(payloads):
@@ -157,20 +158,11 @@ class HostConnection(Context):
                 sent = payloads[number % len(payloads)]
                 wanted = sent if expect is None else expect if isinstance(expect, bytes) else expect(sent)
                 start = time.monotonic()
-                try:
-                    session.send(sent)
-                    got = session.recv(len(wanted))
-                except (Timeout, SessionEnded) as error:
-                    errors.append(f"burst {number + 1}: {error}")
+                wrong = _exchange(session, sent, wanted)
+                if wrong:
+                    errors.append(f"burst {number + 1}: {wrong}")
                     break
                 latencies.append(time.monotonic() - start)
-                if got != wanted:
-                    place = next(i for i in range(len(wanted)) if got[i] != wanted[i])
-                    errors.append(
-                        f"burst {number + 1}: byte {place} is {got[place]:02x} instead of {wanted[place]:02x}"
-                    )
-                    latencies.pop()
-                    break
                 total += len(sent)
             took = time.monotonic() - began
         return BurstReport(len(latencies), total, took, tuple(latencies), errors)
@@ -182,6 +174,30 @@ class HostConnection(Context):
         finally:
             if self._owned is not None:
                 self._owned.close()
+
+
+def _exchange(session: Session, sent: bytes, wanted: bytes) -> Optional[str]:
+    """Send a payload, and return what is wrong with the answer as soon as a byte differs."""
+    got = 0
+    try:
+        session.send(sent)
+        while got < len(wanted):
+            more = session.recv()
+            expected = wanted[got : got + len(more)]
+            if not more:
+                return f"the session ended after {got} bytes: {session.reason or 'it was closed'}"
+            if more != expected:
+                for place, (is_, should) in enumerate(zip(more, expected), got):
+                    if is_ != should:
+                        return f"byte {place} is {is_:02x} instead of {should:02x}"
+                extra = more[len(expected) :]
+                return f"more follows the expected {len(wanted)} bytes: {extra[:100]!r}"
+            got += len(more)
+    except Timeout as error:
+        return str(session.aio.timed_out("", wanted[:got], f"of {len(wanted)} bytes") if got else error)
+    except SessionEnded as error:
+        return str(error)
+    return None
 
 
 def _list(payload: Union[bytes, Iterable[bytes]]) -> list[bytes]:

@@ -128,14 +128,14 @@ def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
     wanted: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("easim"))):
         if mark.args:
-            raise pytest.UsageError(f"@pytest.mark.easim takes only named arguments: {_MARK}")
+            pytest.fail(f"@pytest.mark.easim takes only named arguments: {_MARK}", pytrace=False)
         wanted.update(mark.kwargs)
     unknown = set(wanted) - _OF_ACCESSORY - _OF_WORLD
     if unknown:
-        raise pytest.UsageError(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}")
+        pytest.fail(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}", pytrace=False)
     lonely = set(wanted) & _OF_ACCESSORY
     if lonely and "profile" not in wanted:
-        raise pytest.UsageError(f"@pytest.mark.easim has '{sorted(lonely)[0]}' but no profile: {_MARK}")
+        pytest.fail(f"@pytest.mark.easim has '{sorted(lonely)[0]}' but no profile: {_MARK}", pytrace=False)
     wanted["messages"] = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
     return wanted
 
@@ -145,9 +145,10 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Tim
     server = servers.get(bool(wanted.get("allow_exec")))
     kind: Time = wanted.get("time", time or "real")
     if kind not in ("real", "virtual") or (time is not None and kind != time):
-        raise pytest.UsageError(
+        pytest.fail(
             f"@pytest.mark.easim(time={kind!r}): the time of easim_virtual is virtual, that of"
-            " easim_world 'real' or 'virtual'"
+            " easim_world 'real' or 'virtual'",
+            pytrace=False,
         )
     made = server.world(time=kind, seed=wanted.get("seed"), messages=wanted["messages"])
     world = _kept(request, made, packets=bool(wanted.get("packets")))
@@ -227,7 +228,7 @@ def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> host
         host.wait(timeout=request.config.getoption("--easim-timeout"))
     except Timeout as error:
         # The address was given explicitly, so an accessory should be there.
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
     return host
 
 
