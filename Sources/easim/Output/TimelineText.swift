@@ -93,7 +93,7 @@ enum JudgedText {
   private static let yellow = "\u{1B}[33m"
   private static let styles = [
     ("passed", green), ("✓", green), ("failed", red), ("✗", red), ("skipped", yellow), ("!", yellow),
-    ("warning", yellow),
+    ("warning", yellow), ("empty", yellow),
   ]
   private static let counted = ["passed": green, "failed": red, "skipped": yellow]
 
