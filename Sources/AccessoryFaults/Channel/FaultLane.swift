@@ -166,15 +166,16 @@ final class FaultLane {
       if taken < bytes.byteCount { isSinkFull = true }
       return taken
     }
-    let count = min(bytes.byteCount, slots[index].room)
+    let slot = slots[index]
+    let count = min(bytes.byteCount, slot.room)
     if count == 0 { return 0 }
     let chunk = bytes.extracting(0..<count)
-    switch slots[index].take(chunk, now: now) {
+    switch slot.take(chunk, now: now) {
     case .whole:
       let taken = push(chunk, to: index + 1, now)
       if taken < count, !isDiscarded {
         // The fault has already processed this chunk, so the rest of the chunk is stored as the fault's output.
-        slots[index].step.output.append(chunk.extracting(taken..<count))
+        slot.step.output.append(chunk.extracting(taken..<count))
         isTouched = true
       }
     case .changed:
@@ -190,13 +191,14 @@ final class FaultLane {
   }
 
   private func drain(_ index: Int, _ now: Instant) {
-    guard slots[index].isBlocked else { return }
+    let slot = slots[index]
+    guard slot.isBlocked else { return }
     // The output is moved out of its property because the sink may call this lane, and even end it.
     var lent = ChunkQueue()
-    swap(&lent, &slots[index].step.output)
+    swap(&lent, &slot.step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
-    swap(&lent, &slots[index].step.output)
-    if isDiscarded { slots[index].step.output.removeAll() }
+    swap(&lent, &slot.step.output)
+    if isDiscarded { slot.step.output.removeAll() }
   }
 
   // MARK: Time

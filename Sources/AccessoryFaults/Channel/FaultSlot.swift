@@ -28,9 +28,9 @@ final class FaultSlot {
   @exclusivity(unchecked) private var window = Window.closed
   @exclusivity(unchecked) private var isOpen = false
   @exclusivity(unchecked) private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. The number is cached because asking the stage for every chunk
-  /// would dominate the cost of an idle fault.
-  @exclusivity(unchecked) private var inStage = 0
+  /// The stage's state after its last call. It is cached because asking the stage for every chunk would dominate the
+  /// cost of an idle fault.
+  @exclusivity(unchecked) private var state: FaultStageState
   /// Bytes that arrived after the window closed and are waiting for the bytes that the stage still holds.
   @exclusivity(unchecked) private var waiting = ChunkQueue()
   private static let mostWaiting = 65_536
@@ -38,28 +38,29 @@ final class FaultSlot {
   init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
     self.fault = fault
     stage = fault.effect.kind.makeStage(unit)
+    state = stage.state
     step = FaultStep(random: random)
   }
 
-  var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
+  var isIdle: Bool { !isOpen && state.held == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Whether the fault has output that has not been accepted yet. A blocked fault accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
-  var held: Int { step.output.count + inStage + waiting.count }
+  var held: Int { step.output.count + state.held + waiting.count }
 
-  var isClear: Bool { step.output.isEmpty && inStage == 0 && waiting.isEmpty }
+  var isClear: Bool { step.output.isEmpty && state.held == 0 && waiting.isEmpty }
 
   var room: Int {
     if isBlocked { return 0 }
     if isRunningDry { return max(0, Self.mostWaiting - waiting.count) }
-    return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
+    return isAsked ? min(state.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
   /// Whether the window is closed but the stage still holds bytes, which it will pass on when they are due.
-  private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !waiting.isEmpty) }
+  private var isRunningDry: Bool { !isOpen && state.held > 0 && (state.deadline != nil || !waiting.isEmpty) }
 
-  private var isAsked: Bool { isOpen || inStage > 0 }
+  private var isAsked: Bool { isOpen || state.held > 0 }
 
   var deadline: Instant? {
     var next: Instant?
@@ -68,7 +69,7 @@ final class FaultSlot {
     case .open(let until): next = until
     case .closed: break
     }
-    if !isBlocked, let due = stage.deadline { next = min(due, next ?? due) }
+    if !isBlocked, let due = state.deadline { next = min(due, next ?? due) }
     return next
   }
 
@@ -86,7 +87,7 @@ final class FaultSlot {
       return .changed
     }
     step.now = now
-    defer { inStage = stage.held }
+    defer { state = stage.state }
     return stage.take(bytes, &step)
   }
 
@@ -96,14 +97,16 @@ final class FaultSlot {
       window = .open(until: fault.length.map { until + $0 })
       isOpen = true
       stage.begin(&step)
+      state = stage.state
     }
     if case .open(let until?) = window, until <= now {
       window = .closed
       isOpen = false
       stage.end(&step)
+      state = stage.state
     }
-    if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
-    inStage = stage.held
+    if !isBlocked, let due = state.deadline, due <= now { stage.handleTimeout(&step) }
+    state = stage.state
     releaseWaiting()
   }
 
@@ -116,24 +119,25 @@ final class FaultSlot {
     window = .closed
     isOpen = false
     if wasOpen { stage.end(&step) }
-    inStage = stage.held
+    state = stage.state
     releaseWaiting()
   }
 
   func finish(now: Instant) {
     step.now = now
     stage.finish(&step)
-    inStage = stage.held
+    state = stage.state
     releaseWaiting()
   }
 
   private func releaseWaiting() {
-    guard !waiting.isEmpty, inStage == 0 || stage.deadline == nil else { return }
+    guard !waiting.isEmpty, state.held == 0 || state.deadline == nil else { return }
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
       // A stage that holds bytes but has no deadline is waiting for the rest of a possible packet.
-      if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
+      if state.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
+      state = stage.state
       return bytes.byteCount
     }
   }

@@ -8,14 +8,20 @@ import AccessoryFormats
 ///
 /// Invariants: A stage always accepts a chunk as a whole. `room` limits the size of the next chunk. A stage holds at
 /// most its capacity plus one chunk. A stage passes on bytes in the order that they should arrive at the other end.
+///
+/// The properties are `mutating get`, because a slot would otherwise copy its stage to read them. They change only when
+/// the slot calls the stage, so the slot reads all of them once after each call.
 protocol FaultStage {
+  /// ``held``, ``room`` and ``deadline``.
+  var state: FaultStageState { mutating get }
+
   /// The number of held bytes that the stage must pass on before the stream can end.
-  var held: Int { get }
+  var held: Int { mutating get }
 
   /// The maximum number of bytes that the stage can accept at the moment, or 0 if the sender has to wait.
-  var room: Int { get }
+  var room: Int { mutating get }
 
-  var deadline: Instant? { get }
+  var deadline: Instant? { mutating get }
 
   /// Opens the window, either when the channel starts or when the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
@@ -33,7 +39,14 @@ protocol FaultStage {
   mutating func finish(_ step: inout FaultStep)
 }
 
+struct FaultStageState {
+  var held: Int
+  var room: Int
+  var deadline: Instant?
+}
+
 extension FaultStage {
+  var state: FaultStageState { mutating get { FaultStageState(held: held, room: room, deadline: deadline) } }
   var held: Int { 0 }
   var room: Int { FaultStep.largestChunk }
   var deadline: Instant? { nil }

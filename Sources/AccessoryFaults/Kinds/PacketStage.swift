@@ -6,13 +6,13 @@ protocol PacketFault {
   var packets: StruckPackets { get }
 
   /// The number of bytes in the packets that the fault is holding and will still pass on.
-  var held: Int { get }
+  var held: Int { mutating get }
 
   /// Whether the fault must see every packet, including packets that it does not affect.
   var watchesAll: Bool { get }
 
   /// When to call ``release(all:_:)`` even if no packet arrives.
-  var deadline: Instant? { get }
+  var deadline: Instant? { mutating get }
 
   /// Handles a packet and passes on its replacement, if any. `isStruck` is true if the packet was selected.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
@@ -45,8 +45,8 @@ struct PacketStage: FaultStage {
     selection = PacketSelection(effect: effect)
   }
 
-  var held: Int { cutter.held + selection.effect.held }
-  var deadline: Instant? { selection.effect.deadline }
+  var held: Int { mutating get { cutter.held + selection.effect.held } }
+  var deadline: Instant? { mutating get { selection.effect.deadline } }
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
     if selection.isNever, held == 0 { return .whole }
@@ -64,22 +64,25 @@ struct PacketStage: FaultStage {
 /// Selects the affected packets by kind, at random, and in bursts.
 struct PacketSelection {
   var effect: any PacketFault
+  private let packets: StruckPackets
+  private let watchesAll: Bool
   /// How many more packets to affect before drawing another random number.
   private var left = 0
   private var isStruck = false
 
-  init(effect: any PacketFault) { self.effect = effect }
+  init(effect: any PacketFault) {
+    (self.effect, packets, watchesAll) = (effect, effect.packets, effect.watchesAll)
+  }
 
-  var isNever: Bool { effect.packets.chance.millionths == 0 }
+  var isNever: Bool { packets.chance.millionths == 0 }
 
   /// Returns true if a packet is selected. The header is nil for transfers and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
-    let packets = effect.packets
-    isStruck = packets.kind.includes(header) && strikes(packets, &step.random)
-    return isStruck || effect.watchesAll
+    isStruck = packets.kind.includes(header) && strikes(&step.random)
+    return isStruck || watchesAll
   }
 
-  private mutating func strikes(_ packets: StruckPackets, _ random: inout SeededRandom) -> Bool {
+  private mutating func strikes(_ random: inout SeededRandom) -> Bool {
     if left == 0, packets.chance.happens(using: &random) { left = packets.burst }
     guard left > 0 else { return false }
     left -= 1
@@ -139,7 +142,8 @@ public enum PacketKind: String, CaseIterable, Sendable {
 struct PacketCutter {
   /// Wraps the scanner in an object, because a stage must be copyable and a scanner is not.
   private final class Box {
-    var scanner = PacketScanner()
+    // Exclusivity checking is off, because this runs for every packet. A scanner calls no other code.
+    @exclusivity(unchecked) var scanner = PacketScanner()
   }
 
   private let unit: FaultUnit
