@@ -34,12 +34,12 @@ public final class Session {
   private var unacknowledgedAtEnd = 0
   /// Whether calls to the handler are held back, as for a suspended app. When this becomes false, the missed events are
   /// reported.
-  public var isHeld = false {
+  @exclusivity(unchecked) public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
   /// Called when an event is held back; the argument is true if the event reports that bytes have arrived.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
-  private var held = Held()
+  @exclusivity(unchecked) private var held = Held()
 
   /// Whether the handler is notified only once about bytes that stay unread. Some systems have been seen to notify apps
   /// only once (field failure W7, the event that never came).
@@ -71,7 +71,7 @@ public final class Session {
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
   /// Called with the bytes that are read on this side, or nil if nothing observes the bytes.
-  public var witness: ((RawSpan) -> Void)?
+  @exclusivity(unchecked) public var witness: ((RawSpan) -> Void)?
 
   /// Offers all unread bytes to `body`, which returns how many it used. Bytes that were not used are offered again
   /// later. After the session has ended, bytes received earlier can still be read. Returns how many bytes were read.

@@ -54,8 +54,8 @@ final class SoakWorld {
     settings.reportLine = line ?? { _ in }
     settings.recorder = recorder
     settings.keepsEvents = false
-    settings.report = { [weak record] happened in
-      record?.saw(happened)
+    settings.report = { happened in
+      record.saw(happened)
       event(happened)
     }
     settings.wrap = { channel, end in

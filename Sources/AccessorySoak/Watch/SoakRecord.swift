@@ -101,7 +101,10 @@ struct LeakWatch {
     entries.append(Entry(name: name, number: number, object: object))
   }
 
-  var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
+  var leaks: [String] {
+    // By index, because copying a weak reference is expensive.
+    entries.indices.filter { entries[$0].object != nil }.map { "\(entries[$0].name) \(entries[$0].number)" }
+  }
 }
 
 /// A hash of everything that happened in a world, in order. Unlike Swift's hash values, this hash is the same in every

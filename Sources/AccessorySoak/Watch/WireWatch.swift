@@ -8,7 +8,12 @@ final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
   private let record: SoakRecord
-  private weak var owner: (any ChannelHandler)?
+  // A weak reference would slow down every use of the connection, so the reference ends with the channel, and a sentinel
+  // shows whether this object, and with it the connection, is still in memory after the world has ended.
+  private var owner: (any ChannelHandler)?
+  private let sentinel = Sentinel()
+
+  private final class Sentinel {}
 
   // Exclusivity checking is off because this code runs for every packet. A scanner calls only `sent` and `received`,
   // which do not use the property that holds the scanner.
@@ -36,7 +41,7 @@ final class WireWatch: CableWitness {
 
   func began(_ owner: any ChannelHandler) {
     self.owner = owner
-    record.leaks.watch(owner, "connection of cable", place.cable)
+    record.leaks.watch(sentinel, "connection of cable", place.cable)
   }
 
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
@@ -90,6 +95,7 @@ final class WireWatch: CableWitness {
     } else if let connection = owner as? Connection<AccessoryRole> {
       record.coverage.add(connection.inspect { $0.core.counters })
     }
+    owner = nil
   }
 }
 
