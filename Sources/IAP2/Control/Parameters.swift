@@ -85,10 +85,10 @@ extension Parameter {
   /// Returns the value as text, without its terminating zero byte.
   public func text() throws(ParameterError) -> String {
     guard let last = value.last, last == 0 else { throw fail("is text without a terminating zero byte") }
-    let bytes = value.dropLast()
-    if bytes.contains(0) { throw fail("is text that contains a zero byte") }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw fail("is not UTF-8") }
-    return text
+    let bytes = value.span.extracting(droppingLast: 1)
+    for index in bytes.indices where bytes[index] == 0 { throw fail("is text that contains a zero byte") }
+    // Unlike `String(validating:as:)`, a span looks up no metadata of generic types.
+    do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw fail("is not UTF-8") }
   }
 
   /// Returns the value as a boolean; any byte except 0 and 1 is an error.
@@ -145,20 +145,25 @@ public struct ParameterWriter: Sendable {
   /// Appends a parameter with these bytes as its value. If a value is too long for its length field, it is written
   /// anyway, and sending the message fails with an error that gives the length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
-    if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
-    word(UInt16(clamping: value.count + 4))
-    word(id)
+    begin(id, value.count)
     bytes.append(contentsOf: value)
+  }
+
+  private mutating func begin(_ id: UInt16, _ count: Int) {
+    if bytes.isEmpty { bytes.reserveCapacity(count + 4) }
+    word(UInt16(clamping: count + 4))
+    word(id)
   }
 
   /// Appends a presence-only parameter, which has no value.
   public mutating func none(_ id: UInt16) {
-    blob(id, [])
+    begin(id, 0)
   }
 
   /// Appends a byte, which may also encode a boolean or an enumeration.
   public mutating func u8(_ id: UInt16, _ value: UInt8) {
-    blob(id, [value])
+    begin(id, 1)
+    bytes.append(value)
   }
 
   /// Appends a boolean.
@@ -168,7 +173,8 @@ public struct ParameterWriter: Sendable {
 
   /// Appends a big-endian number of any width.
   public mutating func number(_ id: UInt16, _ value: some FixedWidthInteger) {
-    blob(id, withUnsafeBytes(of: value.bigEndian) { Array($0) })
+    begin(id, value.bitWidth / 8)
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   /// Appends a two-byte number.
@@ -178,12 +184,15 @@ public struct ParameterWriter: Sendable {
 
   /// Appends text and its terminating zero byte.
   public mutating func text(_ id: UInt16, _ value: String) {
-    blob(id, Array(value.utf8) + [0])
+    begin(id, value.utf8.count + 1)
+    bytes.append(contentsOf: value.utf8)
+    bytes.append(0)
   }
 
   /// Appends packed two-byte numbers.
   public mutating func list(_ id: UInt16, _ values: [UInt16]) {
-    blob(id, values.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] })
+    begin(id, 2 * values.count)
+    for value in values { word(value) }
   }
 
   /// Appends a group of parameters.
