@@ -41,7 +41,7 @@ public struct Queue<Element> {
 
   /// Adds an element at the end.
   @inlinable
-  public mutating func append(_ element: Element) {
+  public mutating func append(_ element: consuming Element) {
     reclaim()
     elements.append(element)
   }
@@ -70,7 +70,8 @@ public struct Queue<Element> {
   /// Removes all elements but keeps the allocated memory.
   @inlinable
   public mutating func removeAll() {
-    elements.removeAll(keepingCapacity: true)
+    // In a queue that is drained after every event, one element is usual, and cheaper to remove.
+    if elements.count == 1 { elements.removeLast() } else { elements.removeAll(keepingCapacity: true) }
     head = 0
   }
 

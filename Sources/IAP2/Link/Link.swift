@@ -186,6 +186,8 @@ public struct Link: ~Copyable {
     var packet: [UInt8] = []
     swap(&packet, &ownPacket)
     packet.removeAll(keepingCapacity: true)
+    // Enough for a SYN, so that the memory does not grow for the packets before it.
+    if packet.capacity < 48 { packet.reserveCapacity(48) }
     transmitPending(into: &packet)
     body(packet.span.bytes, packet.span.bytes.extracting(0..<0))
     swap(&packet, &ownPacket)

@@ -33,7 +33,11 @@ public struct LinkAgreement: Hashable, Sendable {
     maximumRetransmissions = theirs.maximumRetransmissions
     maximumCumulativeAcknowledgements = theirs.maximumCumulativeAcknowledgements
     isZeroAcknowledgement = theirs.isZeroAcknowledgement
-    sessions = ours.sessions.filter { own in theirs.sessions.contains { $0.id == own.id && $0.kind == own.kind } }
+    // Usually, the device repeats the accessory's sessions.
+    sessions =
+      ours.sessions == theirs.sessions
+      ? ours.sessions
+      : ours.sessions.filter { own in theirs.sessions.contains { $0.id == own.id && $0.kind == own.kind } }
   }
 
   /// The maximum payload of one packet to the other end.

@@ -48,10 +48,10 @@ public struct LinkParameters: Hashable, Sendable {
 
   private var recovery: SIMD4<UInt16> {
     get {
-      [
+      // Not an array literal, which would be an array that is copied.
+      SIMD4(
         retransmissionTimeout, cumulativeAcknowledgementTimeout, UInt16(maximumRetransmissions),
-        UInt16(maximumCumulativeAcknowledgements),
-      ]
+        UInt16(maximumCumulativeAcknowledgements))
     }
     set {
       (retransmissionTimeout, cumulativeAcknowledgementTimeout) = (newValue[0], newValue[1])

@@ -16,6 +16,7 @@ struct PacketTape {
   var spares: SpareBuffers?
   /// The initial size, which is enough for everything that a device sends until an accessory is ready.
   private static let smallest = 128
+  private static let blank = [UInt8](repeating: 0, count: smallest)
   private var head = 0
   private var tail = 0
   /// The end of the last packet before the wrap-around, or nil while the newest packet follows the oldest.
@@ -67,6 +68,10 @@ struct PacketTape {
       if memory.count >= count { return }
     }
     let size = max(live + count, 2 * memory.count, Self.smallest)
+    if live == 0, size == Self.smallest {
+      (memory, head, tail, turn) = (Self.blank, 0, 0, nil)
+      return
+    }
     var grown = [UInt8](repeating: 0, count: size)
     let front = head..<(turn ?? tail)
     grown.replaceSubrange(0..<front.count, with: memory[front])

@@ -73,7 +73,7 @@ struct EventQueue {
   /// Whether the queue is empty, stored separately because it is checked after every byte.
   @usableFromInline private(set) var isEmpty = true
 
-  mutating func append(_ event: PeerEvent) {
+  mutating func append(_ event: consuming PeerEvent) {
     // Reserves memory for the first few events in one allocation.
     events.reserveFirst(4)
     events.append(event)
