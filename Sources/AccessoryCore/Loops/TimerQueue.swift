@@ -147,7 +147,8 @@ public final class LoopTimer {
   /// Called when the timer fires. The timer does not retain its handler, so a handler must cancel the timer before the
   /// handler is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
-  private unowned let queue: TimerQueue
+  /// An armed timer and its queue refer to each other until the timer fires or the loop is released.
+  private let queue: TimerQueue
 
   init(queue: TimerQueue, work: @escaping () -> Void) {
     self.queue = queue

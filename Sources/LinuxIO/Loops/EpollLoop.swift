@@ -66,6 +66,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   deinit {
+    timers.cancelAll()
     readBuffer.deallocate()
   }
 

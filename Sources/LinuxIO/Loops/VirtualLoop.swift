@@ -64,6 +64,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     self.turnsPerInstant = turnsPerInstant
   }
 
+  deinit { timers.cancelAll() }
+
   // MARK: - EventLoop
 
   /// True if the caller is running on this loop, or if the loop is not running.
