@@ -179,7 +179,7 @@ public final class Device {
   }
 
   func log(
-    _ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?,
+    _ kind: consuming TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?,
     worldNumber: Int? = nil
   ) {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))

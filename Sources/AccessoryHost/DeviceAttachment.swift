@@ -55,7 +55,9 @@ final class DeviceAttachment: ConnectionOwner {
       settings.order = next.order
       settings.firstAnswerTimeout = next.isLast ? nil : device.settings.firstAnswerTimeout
     }
-    settings.link.parameters = settings.link.parameters.fitting(frames: cable.main.longestTransfer)
+    if let longest = cable.main.longestTransfer {
+      settings.link.parameters = settings.link.parameters.fitting(frames: longest)
+    }
     var peer = DevicePeer(settings: settings, memory: device.memory)
     peer.core.tellsMessages = device.settings.tellsMessages
     connection = Connection(
@@ -296,7 +298,7 @@ final class DeviceAttachment: ConnectionOwner {
     if let shown { device.perform(action, shown, worldNumber: worldNumber) }
   }
 
-  func log(_ kind: TimelineEvent.Kind) {
+  func log(_ kind: consuming TimelineEvent.Kind) {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 

@@ -28,17 +28,18 @@ final class AccessoryAttachment: ConnectionOwner {
   private(set) var isIdentified = false
   private var isAuthenticated = false
   private let answersAuthentication: Bool
-  private var timers: [LoopTimer] = []
+  // Exclusivity is not checked for the lists that every attachment empties; while they change, no other code uses them.
+  @exclusivity(unchecked) private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
   /// Open native channels that the accessory deliberately leaves unanswered.
-  private var ignoredChannels: [any Channel] = []
+  @exclusivity(unchecked) private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
   /// Creates an attachment of `accessory`. The accessory must outlive the attachment.
   init(
-    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings,
+    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: consuming LinkSettings,
     handshakeTimeouts: HandshakeTimeouts,
     isWhole: Bool, answersAuthentication: Bool, on loop: any EventLoop
   ) {
@@ -47,8 +48,7 @@ final class AccessoryAttachment: ConnectionOwner {
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
     staleBytes = prepared.staleBytes.map(StaleBytes.init(limit:))
-    var link = link
-    link.parameters = link.parameters.fitting(frames: cable.main.longestTransfer)
+    if let longest = cable.main.longestTransfer { link.parameters = link.parameters.fitting(frames: longest) }
     var peer = AccessoryPeer(
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
@@ -116,10 +116,7 @@ final class AccessoryAttachment: ConnectionOwner {
       files?.stop()
       files = nil
       log(.link(isUp: false, end.description))
-    case .certificateRequested:
-      answerAuthentication { [authenticator = accessory.authenticator] in
-        $0.provideCertificate(authenticator.certificate)
-      }
+    case .certificateRequested: answerAuthentication(nil)
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
@@ -176,7 +173,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   var phase: PeerPhase { connection.phase }
 
-  func log(_ kind: TimelineEvent.Kind) {
+  func log(_ kind: consuming TimelineEvent.Kind) {
     accessory.log(kind)
   }
 
@@ -190,23 +187,29 @@ final class AccessoryAttachment: ConnectionOwner {
 
   // MARK: Authentication and identification
 
-  private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
+  /// Sends the response to a challenge, or the certificate if there is none.
+  private func answerAuthentication(_ response: [UInt8]?) {
     guard answersAuthentication else {
       // A device that starts authentication before identification gets stuck here.
       log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
     }
-    guard let quirk = prepared.oddAuthentication else {
-      return connection.perform { peer, _ in answer(&peer) }
-    }
+    guard let quirk = prepared.oddAuthentication else { return send(response) }
     switch quirk.answer {
     case .never: log(.authentication(.unanswered))
-    case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
+    case .slow: later(quirk.delay) { $0.send(response) }
     case .ignoreFirst where !isIdentified: log(.authentication(.unanswered))
     case .hangup where !isIdentified:
       later(.zero) { $0.hangUp("the device requested authentication before identification") }
-    case .refuse, .wrong, .ignoreFirst, .hangup: connection.perform { peer, _ in answer(&peer) }
+    case .refuse, .wrong, .ignoreFirst, .hangup: send(response)
+    }
+  }
+
+  private func send(_ response: [UInt8]?) {
+    connection.perform { peer, _ in
+      if let response { return peer.provideResponse(response) }
+      peer.provideCertificate(accessory.authenticator.certificate)
     }
   }
 
@@ -240,7 +243,7 @@ final class AccessoryAttachment: ConnectionOwner {
       if prepared.oddAuthentication?.answer == .wrong, !response.isEmpty {
         response[response.count - 1] ^= 1
       }
-      answerAuthentication { $0.provideResponse(response) }
+      answerAuthentication(response)
     case .failure(let error): log(.warning("the challenge cannot be answered: \(error)"))
     }
   }

@@ -180,7 +180,7 @@ public final class SimulatedAccessory {
   private func detach(_ reason: String) {
     let leaving = attachment
     attachment = nil
-    leaving?.close("the accessory detached: \(reason)")
+    leaving?.close("the accessory detached: " + reason)
     port.close()
     refusals?.flush()
     log(.detach(reason))
@@ -268,7 +268,7 @@ public final class SimulatedAccessory {
       cable.main.close()
       return
     }
-    log(.note("device connected: \(device)"))
+    log(.note("device connected: " + device))
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
@@ -306,7 +306,7 @@ public final class SimulatedAccessory {
   /// The step that the connected device is expected to take next, or nil if no device is connected.
   package var phase: PeerPhase? { attachment?.phase }
 
-  func log(_ kind: TimelineEvent.Kind) {
+  func log(_ kind: consuming TimelineEvent.Kind) {
     report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 

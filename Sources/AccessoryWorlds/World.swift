@@ -108,22 +108,29 @@ public final class World {
   /// The authenticator that the device and the accessories share, or nil if authentication is real.
   private let stub: StubAuthenticator?
   /// The accessories, keyed by number. Numbers are never reused.
-  private var accessories: [Int: Entry] = [:]
+  // Exclusivity is not checked, because every cable and fault uses these properties. They belong to the world's loop, and
+  // no other code runs while they change.
+  @exclusivity(unchecked) private var accessories: [Int: Entry] = [:]
   private var accessoryCount = 0
   private var faultChances: SeededRandom
   private var faultsPast: [FaultTally] = []
   /// The texts of some faults that have acted. The number is limited, because faults can be changed any number of times.
-  private var faultTexts: [(fault: Fault, text: String)] = []
-  private var cableCount = 0
+  @exclusivity(unchecked) private var faultTexts: [(fault: Fault, text: String)] = []
+  @exclusivity(unchecked) private var cableCount = 0
 
-  private struct Entry {
+  /// A class, because an entry is looked up for every end of a cable.
+  private final class Entry {
     let accessory: SimulatedAccessory
     let port: LoopbackPort?
-    var faults: [CableFault]
+    @exclusivity(unchecked) var faults: [CableFault]
     /// Observers of this accessory's cables, in addition to the world's own observers.
-    var taps: CableTaps?
+    @exclusivity(unchecked) var taps: CableTaps?
     /// The fault channels on the accessory's cables. Each channel is stored with its end of the cable.
-    var channels: [(channel: FaultChannel, end: Cable.End)] = []
+    @exclusivity(unchecked) var channels: [(channel: FaultChannel, end: Cable.End)] = []
+
+    init(_ accessory: SimulatedAccessory, _ port: LoopbackPort?, _ faults: [CableFault]) {
+      (self.accessory, self.port, self.faults) = (accessory, port, faults)
+    }
   }
 
   private final class Log {
@@ -217,7 +224,7 @@ public final class World {
       tellsMessages: settings.tellsMessages, link: link, behavior: behavior,
       report: { [log] in log.add($0) })
     accessory.worldNumber = number
-    accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
+    accessories[number] = Entry(accessory, loopback, settings.faults)
     return accessory
   }
 
@@ -237,9 +244,8 @@ public final class World {
   /// Replaces the faults on the future cables of an accessory. If ``Settings/faultsMayChange`` is true, also replaces
   /// the faults on its current cables.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
-    guard let number = number(of: accessory), var entry = accessories[number] else { return }
+    guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else { return }
     entry.faults = faults
-    accessories[number] = entry
     guard settings.faultsMayChange else { return }
     for (channel, end) in entry.channels where !channel.isOver {
       channel.change(
@@ -375,11 +381,10 @@ public final class World {
 
   /// Keeps a channel for ``faultCounts``. Once a channel has ended, keeps only its counts.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
-    guard var entry = accessories[end.accessory] else { return }
+    guard let entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }
     entry.channels.removeAll { $0.channel.isOver }
     entry.channels.append((channel, end.end))
-    accessories[end.accessory] = entry
   }
 
   private func handle(_ event: FaultEvent, _ end: CableEnd) {

@@ -28,21 +28,21 @@ public struct Cable {
   /// Whether no other host or accessory can take the place of either end, as on a serial line, a device port or an
   /// in-memory cable. On a dedicated cable, the other end may stay silent indefinitely, for example because it is
   /// switched off.
-  public private(set) var isDedicated = false
+  public let isDedicated: Bool
 
   /// Creates a cable with only a main channel.
   public init(main: any Channel) {
-    (self.main, nativeChannels) = (main, .none)
+    self.init(main: main, nativeChannels: .none, isDedicated: false)
   }
 
   /// Creates the device's end of a cable with native channels.
   public init(main: any Channel, openNativeChannel: @escaping Opener) {
-    (self.main, nativeChannels) = (main, .opened(openNativeChannel))
+    self.init(main: main, nativeChannels: .opened(openNativeChannel), isDedicated: false)
   }
 
   /// Creates the accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
   public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
-    (self.main, nativeChannels) = (main, .received(onNativeChannel))
+    self.init(main: main, nativeChannels: .received(onNativeChannel), isDedicated: false)
   }
 
   private init(main: any Channel, nativeChannels: NativeChannels, isDedicated: Bool) {

@@ -16,10 +16,10 @@ public final class AppView {
   public let settings: AppSettings
   private let device: Device
   private let handler: any AppHandler
-  // Exclusivity is not checked, because every notification uses the machine, which calls no other code.
+  // Exclusivity is not checked, because every notification uses these properties. While they change, no other code runs.
   @exclusivity(unchecked) private var machine: AppMachine
+  @exclusivity(unchecked) private var timer: LoopTimer?
   private var sessions: [Int: Session] = [:]
-  private var timer: LoopTimer?
   /// How the app misused the API, in order of occurrence.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()

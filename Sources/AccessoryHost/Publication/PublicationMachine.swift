@@ -136,7 +136,7 @@ public struct PublicationMachine {
   private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> AccessoryNotice? {
     guard let identification else { return nil }
     let shown = PublishedAccessory(
-      identification.identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
+      identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
     state = .early(shown, since: now, cycle: cycle)
     return .connect(shown)
   }
@@ -144,7 +144,7 @@ public struct PublicationMachine {
   private mutating func publish(ids: inout ConnectionIDs) -> AccessoryNotice {
     guard let identification else { preconditionFailure("an accessory is ready only after it has identified itself") }
     let shown = PublishedAccessory(
-      identification.identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
+      identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
     state = .published(shown)
     return .connect(shown)
   }

@@ -32,17 +32,18 @@ public final class PublishedAccessory: Equatable, Sendable {
   /// The length in bytes of the authentication certificate, or 0 until the certificate has arrived.
   public let certificateCount: Int
 
-  init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
+  // Reads single values from the shared object, because a whole identification is expensive to copy.
+  init(_ judged: JudgedIdentification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
     self.connectionID = connectionID
-    name = identification.name
-    manufacturer = identification.manufacturer
-    modelNumber = identification.model
-    serialNumber = identification.serialNumber
-    firmwareRevision = identification.firmwareVersion
-    hardwareRevision = identification.hardwareVersion
-    productPlanUID = identification.productPlanUID
-    protocols = offersProtocols ? identification.protocols.map(\.name) : []
-    asksForApp = offersProtocols && identification.protocols.contains { $0.matchAction == .optional }
+    name = judged.identification.name
+    manufacturer = judged.identification.manufacturer
+    modelNumber = judged.identification.model
+    serialNumber = judged.identification.serialNumber
+    firmwareRevision = judged.identification.firmwareVersion
+    hardwareRevision = judged.identification.hardwareVersion
+    productPlanUID = judged.identification.productPlanUID
+    protocols = offersProtocols ? judged.identification.protocols.map(\.name) : []
+    asksForApp = offersProtocols && judged.identification.protocols.contains { $0.matchAction == .optional }
     certificateSerialCount = certificate.serial
     certificateCount = certificate.whole
   }

@@ -119,11 +119,12 @@ public struct TimelineEvent: Equatable, Sendable {
   public var side: Side
   /// What happened.
   public var kind: Kind
+  // With `Subject?` and `Int?`, which are nil before they are initialized, the initializer would copy the whole event.
   /// The accessory that the event concerns.
-  public var subject: Subject?
+  public var subject: Optional<Subject>
   /// The number of the other side's accessory in the world, or nil if the sides are not in the same world. The number
   /// is known even before the accessory identifies itself. Timelines and files do not include this number.
-  public var worldNumber: Int?
+  public var worldNumber: Optional<Int>
 
   /// Creates an event.
   public init(time: Instant, side: Side, kind: Kind, subject: Subject? = nil, worldNumber: Int? = nil) {

@@ -15,7 +15,8 @@ struct EADemoTranscript {
     identification.protocols = protocols.enumerated().map {
       ExternalAccessoryProtocol(id: UInt8($0.offset + 1), name: $0.element, matchAction: .optional)
     }
-    return PublishedAccessory(identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
+    return PublishedAccessory(
+      JudgedIdentification(identification), connectionID: id, offersProtocols: true, certificate: CertificateSizes())
   }
 
   mutating func type(_ line: String) -> [String] {

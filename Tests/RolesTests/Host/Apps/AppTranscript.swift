@@ -136,7 +136,7 @@ struct AppTranscript {
       ExternalAccessoryProtocol(id: UInt8($0.offset + 1), name: $0.element)
     }
     let accessory = PublishedAccessory(
-      identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
+      JudgedIdentification(identification), connectionID: id, offersProtocols: true, certificate: CertificateSizes())
     known[id] = accessory
     return accessory
   }
