@@ -10,7 +10,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/sha.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs7.h>

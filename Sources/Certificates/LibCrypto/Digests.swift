@@ -24,25 +24,21 @@ enum Digests {
       count = size
     }
   }
-}
 
-/// Computes several keyed hashes with the same context. The SHA-256 algorithm is looked up only once, because the
-/// look-up takes two thirds of the time of a hash.
-struct KeyedDigests: ~Copyable {
-  // The algorithm is never freed or changed, so any thread may use it.
-  private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
-  private let context = Owned(HMAC_CTX_new(), HMAC_CTX_free)
-
-  init() {
-    LibraryReasons.must(HMAC_Init_ex(context.pointer, "", 0, Self.sha256, nil), "HMAC")
-  }
-
-  func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
-    LibraryReasons.must(HMAC_Init_ex(context.pointer, key, Int32(key.count), nil, nil), "HMAC")
-    LibraryReasons.must(HMAC_Update(context.pointer, bytes, bytes.count), "HMAC")
-    return [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-      LibraryReasons.must(HMAC_Final(context.pointer, output.baseAddress, nil), "HMAC")
-      count = 32
+  /// Computes a keyed hash with a key of 32 bytes. Calls SHA-256 directly, because libcrypto's own HMAC takes several
+  /// times as long for such short inputs.
+  static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
+    precondition(key.count == 32, "only keys of 32 bytes are used")
+    func hash(_ pad: UInt8, _ bytes: [UInt8]) -> [UInt8] {
+      var state = SHA256_CTX()
+      var block = [UInt8](repeating: pad, count: 64)
+      for index in key.indices { block[index] ^= key[index] }
+      SHA256_Init(&state)
+      SHA256_Update(&state, block, block.count)
+      SHA256_Update(&state, bytes, bytes.count)
+      SHA256_Final(&block, &state)
+      return Array(block[..<32])
     }
+    return hash(0x5C, hash(0x36, bytes))
   }
 }

@@ -117,8 +117,7 @@ struct P256Signature: Equatable {
 ///
 /// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. The
 /// sequence is used to sign a certificate again if the signature has the wrong length.
-struct DeterministicNonces: ~Copyable {
-  private let digests = KeyedDigests()
+struct DeterministicNonces {
   private var key: [UInt8]
   private var value: [UInt8]
   private let order: [UInt8]
@@ -133,8 +132,8 @@ struct DeterministicNonces: ~Copyable {
     value = [UInt8](repeating: 1, count: 32)
     let seed = scalar + Self.reduced(digest, by: order) + extra
     for separator: UInt8 in [0, 1] {
-      key = digests.hmacSHA256(key: key, value + [separator] + seed)
-      value = digests.hmacSHA256(key: key, value)
+      key = Digests.hmacSHA256(key: key, value + [separator] + seed)
+      value = Digests.hmacSHA256(key: key, value)
     }
   }
 
@@ -142,11 +141,11 @@ struct DeterministicNonces: ~Copyable {
   mutating func next() -> [UInt8] {
     while true {
       if !isFirst {
-        key = digests.hmacSHA256(key: key, value + [0])
-        value = digests.hmacSHA256(key: key, value)
+        key = Digests.hmacSHA256(key: key, value + [0])
+        value = Digests.hmacSHA256(key: key, value)
       }
       isFirst = false
-      value = digests.hmacSHA256(key: key, value)
+      value = Digests.hmacSHA256(key: key, value)
       if value.lexicographicallyPrecedes(order), value.contains(where: { $0 != 0 }) { return value }
     }
   }

@@ -48,5 +48,6 @@ import Testing
     #expect(MemoryLayout<OurSigned>.offset(of: \.cert) == MemoryLayout<TheirSigned>.offset(of: \.cert))
     #expect(MemoryLayout<OurSigned>.offset(of: \.contents) == MemoryLayout<TheirSigned>.offset(of: \.contents))
     #expect(Certificates.X509V3_CTX_byteCount >= MemoryLayout<X509V3_CTX>.size)
+    #expect(MemoryLayout<Certificates.SHA256_CTX>.size >= MemoryLayout<CCrypto.SHA256_CTX>.size)
   }
 }

@@ -84,9 +84,6 @@
 ) -> Int32
 @_extern(c) func EVP_MD_CTX_free(_ ctx: OpaquePointer?)
 @discardableResult @_extern(c) func EVP_MD_CTX_new() -> OpaquePointer?
-@discardableResult @_extern(c) func EVP_MD_fetch(
-  _ ctx: OpaquePointer?, _ algorithm: UnsafePointer<CChar>?, _ properties: UnsafePointer<CChar>?
-) -> OpaquePointer?
 @_extern(c) func EVP_PKEY_CTX_free(_ ctx: OpaquePointer?)
 @discardableResult @_extern(c) func EVP_PKEY_CTX_new_from_name(
   _ libctx: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ propquery: UnsafePointer<CChar>?
@@ -121,17 +118,6 @@
 @discardableResult @_extern(c) func EVP_sha1() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_sha256() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_shake256() -> OpaquePointer?
-@_extern(c) func HMAC_CTX_free(_ ctx: OpaquePointer?)
-@discardableResult @_extern(c) func HMAC_CTX_new() -> OpaquePointer?
-@discardableResult @_extern(c) func HMAC_Final(
-  _ ctx: OpaquePointer?, _ md: UnsafeMutablePointer<UInt8>?, _ len: UnsafeMutablePointer<UInt32>?
-) -> Int32
-@discardableResult @_extern(c) func HMAC_Init_ex(
-  _ ctx: OpaquePointer?, _ key: UnsafeRawPointer?, _ len: Int32, _ md: OpaquePointer?, _ impl: OpaquePointer?
-) -> Int32
-@discardableResult @_extern(c) func HMAC_Update(
-  _ ctx: OpaquePointer?, _ data: UnsafePointer<UInt8>?, _ len: Int
-) -> Int32
 @_extern(c) func OSSL_PARAM_BLD_free(_ bld: OpaquePointer?)
 @discardableResult @_extern(c) func OSSL_PARAM_BLD_new() -> OpaquePointer?
 @discardableResult @_extern(c) func OSSL_PARAM_BLD_push_BN(
@@ -141,3 +127,15 @@
 @_extern(c) func OSSL_PARAM_free(_ p: OpaquePointer?)
 @discardableResult @_extern(c) func OpenSSL_version(_ type: Int32) -> UnsafePointer<CChar>?
 @discardableResult @_extern(c) func RAND_bytes(_ buf: UnsafeMutablePointer<UInt8>?, _ num: Int32) -> Int32
+@discardableResult @_extern(c) func SHA256_Final(
+  _ md: UnsafeMutablePointer<UInt8>?, _ c: UnsafeMutableRawPointer?
+) -> Int32
+@discardableResult @_extern(c) func SHA256_Init(_ c: UnsafeMutableRawPointer?) -> Int32
+@discardableResult @_extern(c) func SHA256_Update(
+  _ c: UnsafeMutableRawPointer?, _ data: UnsafeRawPointer?, _ len: Int
+) -> Int32
+
+/// Memory for an `SHA256_CTX`.
+struct SHA256_CTX {
+  private var words = InlineArray<14, UInt64>(repeating: 0)
+}
