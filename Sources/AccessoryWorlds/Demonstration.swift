@@ -19,7 +19,7 @@ public final class Demonstration: AppHandler {
   private let protocolName: String
   private let report: (TimelineEvent) -> Void
   private var app: AppView?
-  private var exchange: Exchange?
+  private var conversation: Conversation?
   private var appearances: [Bool] = []
 
   /// Creates a demonstration of `profile`. The accessory flickers as the profile specifies or, if the profile has no
@@ -64,13 +64,14 @@ public final class Demonstration: AppHandler {
 
   private func send(_ what: String, _ payload: [UInt8], on session: Session, then next: @escaping () -> Void) {
     log(.note("the app sends \(what): \(payload.count) bytes"))
-    let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
-      log(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
+    let conversation = Conversation([.init(echo: payload)], on: world.loop) { [unowned self] event in
+      let text = self.conversation?.sentence(event) ?? ""
+      log(.result(passed: event == .done, "\(what): \(text)"))
       // The next step is deferred to a later turn of the loop, because the session is still in use.
-      if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
+      if event == .done { world.loop.schedule(after: .zero, next) } else { finish(false, text) }
     }
-    self.exchange = exchange
-    exchange.start(on: session)
+    self.conversation = conversation
+    conversation.start(on: session)
   }
 
   /// Ends the demonstration after the last disconnect.

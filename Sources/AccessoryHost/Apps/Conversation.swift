@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, waiting for each reply before it sends the next request. Used by `easim send`.
+/// Sends requests over one session, waiting for each reply before it sends the next request. Used by `easim send`, the
+/// demo and the apps in scenarios.
 public final class Conversation: SessionHandler {
   /// A request and the expected reply.
   public struct Exchange: Equatable, Sendable {
@@ -10,10 +11,19 @@ public final class Conversation: SessionHandler {
     public var request: [UInt8]
     /// The expected reply.
     public var rule: ReplyRule
+    fileprivate var isEcho = false
+    fileprivate var stream: UniqueStream?
 
     /// Creates an exchange.
     public init(_ request: [UInt8], _ rule: ReplyRule = ReplyRule()) {
       (self.request, self.rule) = (request, rule)
+    }
+
+    /// Creates an exchange whose reply must equal the request. The reply is compared as it arrives and is not kept. If
+    /// the request is the beginning of `stream`, the kind of a mistake is known.
+    public init(echo request: [UInt8], of stream: UniqueStream? = nil) {
+      self.init(request, ReplyRule(.bytes(request)))
+      (isEcho, self.stream) = (true, stream)
     }
   }
 
@@ -24,6 +34,8 @@ public final class Conversation: SessionHandler {
     case done
     /// The reply to the request with this index was not as expected. The conversation stops.
     case different(Int, [UInt8])
+    /// An echo was wrong. The conversation stops.
+    case wrong(EchoMistake)
     /// Extra bytes arrived after the last reply was complete.
     case excess([UInt8])
     /// The session ended during the request with this index.
@@ -31,6 +43,7 @@ public final class Conversation: SessionHandler {
   }
 
   private let exchanges: [Exchange]
+  private let window: Int
   private let settle: Duration
   private let loop: any EventLoop
   /// Set to nil after the last event because the closure usually retains this object.
@@ -38,19 +51,26 @@ public final class Conversation: SessionHandler {
   private var timer: LoopTimer?
   private var current = 0
   private var sent = 0
+  /// How the current reply is judged. An echo is still compared while the conversation watches for extra bytes.
   private var collector: ReplyCollector?
+  private var echo: EchoVerifier?
   /// Extra bytes that arrived after the last reply, if it must match byte for byte.
   private var rest: [UInt8] = []
+  private var settlesAt: Instant?
   private weak var session: Session?
 
   /// Creates a conversation. `onEvent` is called for each reply, and at the end with the outcome of the conversation.
   ///
-  /// - Parameter settle: how long to watch for extra bytes after the last reply, if that reply must match byte for
-  ///   byte.
+  /// - Parameters:
+  ///   - window: at most this many bytes are in flight, that is, sent but not yet echoed. Apps that need small writes
+  ///     use a small window.
+  ///   - settle: how long to watch for extra bytes after the last reply, if that reply must match byte for byte.
   public init(
-    _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
+    _ exchanges: [Exchange], window: Int = .max, settle: Duration = .zero, on loop: any EventLoop,
+    onEvent: @escaping (Event) -> Void
   ) {
     self.exchanges = exchanges
+    self.window = window
     self.settle = settle
     self.loop = loop
     self.onEvent = onEvent
@@ -62,14 +82,23 @@ public final class Conversation: SessionHandler {
   public func start(on session: Session) {
     self.session = session
     session.handler = self
+    begin()
     proceed()
   }
 
-  /// The index of the current request, how many of its bytes have been sent, and the reply so far.
-  public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
+  /// The index of the current request, and how many of its bytes have been sent and how many received.
+  public var progress: (index: Int, sent: Int, received: Int) {
+    (current, sent, echo?.received ?? collector?.reply.count ?? 0)
+  }
+
+  /// The reply to the current request so far, unless it is an echo.
+  public var reply: [UInt8] { collector?.reply ?? [] }
 
   /// Sends more bytes, because space has become available.
-  public func sessionIsWritable(_ session: Session) { proceed() }
+  public func sessionIsWritable(_ session: Session) {
+    send()
+    proceed()
+  }
 
   /// Handles bytes that have arrived.
   public func sessionIsReadable(_ session: Session) { proceed() }
@@ -77,41 +106,60 @@ public final class Conversation: SessionHandler {
   /// Called when the session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     proceed()
+    diagnose()
     guard onEvent != nil else { return }
     guard current < exchanges.count else { return finishSettling() }
-    let exchange = exchanges[current]
-    let isLast = current == exchanges.count - 1 && sent == exchange.request.count
+    let isLast = current == exchanges.count - 1 && sent == exchanges[current].request.count
     // Many accessories close the session after replying, so the end of the session may complete the reply.
-    if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
-    finish(.ended(current, end, collector?.reply ?? []))
+    if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected {
+      conclude()
+      return readRest()
+    }
+    finish(.ended(current, end, reply))
+  }
+
+  private func begin() {
+    let exchange = exchanges[current]
+    sent = 0
+    // An accessory may reply before it has received the whole request.
+    collector = exchange.isEcho ? nil : ReplyCollector(exchange.rule, since: loop.now)
+    echo = exchange.isEcho ? EchoVerifier(exchange.request, of: exchange.stream) : nil
+    send()
+  }
+
+  private func send() {
+    guard onEvent != nil, let session, current < exchanges.count else { return }
+    let request = exchanges[current].request
+    while case let end = min(request.count, window == .max ? .max : progress.received + window), sent < end {
+      let taken = session.write(request.span.bytes.extracting(sent..<end))
+      if taken == 0 { return }
+      sent += taken
+    }
   }
 
   private func proceed() {
-    if isSettling { return readRest() }
-    while onEvent != nil, let session, current < exchanges.count {
-      send(session)
-      read(session)
-      guard let collector, sent == exchanges[current].request.count else { return }
-      switch collector.state(now: loop.now) {
+    while onEvent != nil, current < exchanges.count {
+      read()
+      // Echoed bytes free space in the window, so more bytes can be sent.
+      if window < .max, echo?.mistake == nil { send() }
+      // A mistake in an echo ends the conversation even if the request has not been sent completely.
+      guard echo != nil || sent == exchanges[current].request.count else { return }
+      switch echo?.state(now: loop.now) ?? collector?.state(now: loop.now) ?? .complete {
       case .waiting(let deadline): return wait(until: deadline)
-      case .complete: conclude(collector)
+      case .complete: conclude()
       }
     }
+    readRest()
   }
 
-  private func send(_ session: Session) {
-    let request = exchanges[current].request
-    while sent < request.count {
-      let taken = session.write(request.span.bytes.extracting(sent..<request.count))
-      if taken == 0 { break }
-      sent += taken
+  private func read() {
+    // No reply to the last request is expected, so the accessory's bytes are discarded as they arrive.
+    let discards = current == exchanges.count - 1 && exchanges[current].rule.extent == .nothing
+    session?.read { bytes in
+      echo?.take(bytes, now: loop.now)
+      let taken = collector?.take(bytes, now: loop.now)
+      return discards ? bytes.byteCount : taken ?? bytes.byteCount
     }
-    // An accessory may reply before it has received the whole request.
-    if collector == nil { collector = ReplyCollector(exchanges[current].rule, since: loop.now) }
-  }
-
-  private func read(_ session: Session) {
-    session.read { bytes in collector?.take(bytes, now: loop.now) ?? 0 }
   }
 
   private func wait(until deadline: Instant?) {
@@ -120,34 +168,36 @@ public final class Conversation: SessionHandler {
     timer?.arm(at: deadline)
   }
 
-  private func conclude(_ done: ReplyCollector) {
-    let index = current
-    onEvent?(.replied(index, done.reply))
-    guard done.isAsExpected else { return finish(.different(index, done.reply)) }
+  private func conclude() {
+    if let mistake = echo?.mistake { return finish(.wrong(mistake)) }
+    if let collector {
+      onEvent?(.replied(current, collector.reply))
+      guard collector.isAsExpected else { return finish(.different(current, collector.reply)) }
+    }
     current += 1
-    sent = 0
-    collector = nil
-    if current == exchanges.count { finishLast(exchanges[index].rule) }
+    if current < exchanges.count { begin() } else { finishLast(exchanges[current - 1].rule) }
   }
 
   /// Called when the last reply is complete. If that reply must match byte for byte, watches for extra bytes.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
-    readRest()
-    if settle == .zero || session?.isOpen != true { return finishSettling() }
-    timer?.cancel()
-    timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
+    settlesAt = session?.isOpen == true ? loop.now + settle : loop.now
   }
 
   /// Whether all replies are complete and correct and the conversation is only watching for extra bytes.
-  public var isSettling: Bool { onEvent != nil && current == exchanges.count }
+  public var isSettling: Bool { onEvent != nil && current == exchanges.count && echo?.deadline == nil }
 
+  /// Reads the bytes that arrive after the last reply. They are discarded when the conversation is over.
   private func readRest() {
     session?.read { bytes in
-      bytes.withUnsafeBytes { rest += $0 }
+      echo?.take(bytes, now: loop.now)
+      if echo == nil, onEvent != nil { bytes.withUnsafeBytes { rest += $0 } }
       return bytes.byteCount
     }
-    if rest.count >= ReplyRule.longest { finishSettling() }
+    guard onEvent != nil, let settlesAt else { return }
+    if case .waiting(let deadline)? = echo?.state(now: loop.now), deadline != nil { return wait(until: deadline) }
+    if let mistake = echo?.mistake { return finish(.wrong(mistake)) }
+    if rest.count >= ReplyRule.longest || loop.now >= settlesAt { finishSettling() } else { wait(until: settlesAt) }
   }
 
   /// Stops watching for extra bytes.
@@ -155,10 +205,27 @@ public final class Conversation: SessionHandler {
     if isSettling { finish(rest.isEmpty ? .done : .excess(rest)) }
   }
 
+  /// Reports a mistake in the echo received so far, if there is one, without waiting for more bytes.
+  public func diagnose() {
+    echo?.diagnose()
+    if let mistake = echo?.mistake { finish(.wrong(mistake)) }
+  }
+
   private func finish(_ event: Event) {
     timer?.cancel()
     guard let told = onEvent else { return }
     onEvent = nil
     told(event)
+  }
+
+  /// The last event of a conversation with one echo, as a sentence.
+  public func sentence(_ event: Event) -> String {
+    let (_, sent, received) = progress
+    return switch event {
+    case .wrong(let mistake): mistake.description
+    case .ended(_, let end, _):
+      "the session ended after \(sent) bytes sent and \(received) received: \(end)"
+    default: "\(sent) bytes sent, \(received) bytes came back as expected"
+    }
   }
 }

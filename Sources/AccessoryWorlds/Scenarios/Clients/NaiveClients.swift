@@ -148,9 +148,9 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
   override class var mistake: String { "frees the delegate of streams that are still open" }
 
   private final class Delegate {
-    let exchange: Exchange
+    let conversation: Conversation
 
-    init(_ exchange: Exchange) { self.exchange = exchange }
+    init(_ conversation: Conversation) { self.conversation = conversation }
   }
 
   private var delegate: Delegate?
@@ -162,26 +162,26 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     open(accessory, app)
   }
 
-  override func begin(_ exchange: Exchange, on session: Session) {
-    exchange.start(on: session)
-    let delegate = Delegate(exchange)
+  override func begin(_ conversation: Conversation, on session: Session) {
+    conversation.start(on: session)
+    let delegate = Delegate(conversation)
     self.delegate = delegate
     handle(session, with: delegate)
   }
 
   override func exchangeVerified(_ app: AppView) {
-    // The exchange is over, but the session's streams still call the same delegate.
+    // The conversation is over, but the session's streams still call the same delegate.
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
   /// Handles a session through a delegate that its streams do not retain. In a real app, a stream that calls the freed
   /// delegate would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
-    let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
+    let call = { [weak self, weak delegate] (body: (Conversation) -> Void) in
       guard let delegate else {
         return self?.crash("an event of the first session reached an object that was freed") ?? ()
       }
-      body(delegate.exchange)
+      body(delegate.conversation)
     }
     session.handler = SessionEvents(
       readable: { session in call { $0.sessionIsReadable(session) } },
@@ -214,10 +214,10 @@ final class WritesOnceAndTrusts: RobustClient {
   override class var mistake: String { "writes once and ignores how much was accepted" }
   override var window: Int { .max }
 
-  override func begin(_ exchange: Exchange, on session: Session) {
-    exchange.start(on: session)
+  override func begin(_ conversation: Conversation, on session: Session) {
+    conversation.start(on: session)
     session.handler = SessionEvents(
-      readable: exchange.sessionIsReadable, writable: { _ in }, ended: exchange.session(_:endedWith:))
+      readable: conversation.sessionIsReadable, writable: { _ in }, ended: conversation.session(_:endedWith:))
   }
 }
 
@@ -236,8 +236,8 @@ final class GivesUpSlowUploads: RobustClient {
     super.launched(app)
   }
 
-  override func begin(_ exchange: Exchange, on session: Session) {
-    exchange.start(on: session)
+  override func begin(_ conversation: Conversation, on session: Session) {
+    conversation.start(on: session)
     guard let app else { return }
     later(.seconds(10), app) { [weak self] _ in
       guard let self, current?.session === session, progress != nil else { return }
@@ -262,17 +262,17 @@ final class StopsAtTheSecondFailure: RobustClient {
 final class TakesOneReadForAReply: RobustClient {
   override class var mistake: String { "treats the bytes read at one event as a whole reply" }
 
-  override func begin(_ exchange: Exchange, on session: Session) {
-    exchange.start(on: session)
+  override func begin(_ conversation: Conversation, on session: Session) {
+    conversation.start(on: session)
     var hasRead = false
     session.handler = SessionEvents(
       readable: { session in
         guard hasRead else {
           hasRead = true
-          return exchange.sessionIsReadable(session)
+          return conversation.sessionIsReadable(session)
         }
         session.read { $0.byteCount }
-      }, writable: exchange.sessionIsWritable, ended: exchange.session(_:endedWith:))
+      }, writable: conversation.sessionIsWritable, ended: conversation.session(_:endedWith:))
   }
 }
 

@@ -33,7 +33,7 @@ public class ScenarioClient: AppHandler {
   final let loop: any EventLoop
   final let protocolName: String
   final private(set) var current: (session: Session, accessory: PublishedAccessory)?
-  private var exchange: Exchange?
+  private var conversation: Conversation?
   private var counted = Report()
   private var lastVerified: Instant?
   final private(set) var requests = 0
@@ -97,8 +97,8 @@ public class ScenarioClient: AppHandler {
   /// How long the client discards incoming bytes at the start of a session before it sends any.
   var quietTime: Duration { .zero }
 
-  func begin(_ exchange: Exchange, on session: Session) {
-    exchange.start(on: session)
+  func begin(_ conversation: Conversation, on session: Session) {
+    conversation.start(on: session)
   }
 
   /// Called when a session has ended. The parameter is the number of payload bytes that had been sent.
@@ -123,16 +123,16 @@ public class ScenarioClient: AppHandler {
   }
 
   private func send(over session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
-    let exchange = Exchange(nextPayload, expecting: .echo, window: window) { [unowned self] outcome in
-      finished(outcome, session, accessory, app)
+    let conversation = Conversation([.init(echo: nextPayload)], window: window, on: loop) { [unowned self] event in
+      finished(event, session, accessory, app)
     }
-    self.exchange = exchange
+    self.conversation = conversation
     requests += 1
-    begin(exchange, on: session)
+    begin(conversation, on: session)
   }
 
   final func exchangeAgain(_ app: AppView) {
-    guard exchange == nil, let current, current.session.isOpen else { return }
+    guard conversation == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)
   }
 
@@ -156,24 +156,25 @@ public class ScenarioClient: AppHandler {
   }
 
   /// The progress of the exchange in the current session, or nil if the exchange has not started or is complete.
-  final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
+  final var progress: Int? { conversation.map { $0.progress.sent + $0.progress.received } }
 
   /// Reads the bytes that are available in the current session, even without an event.
   final func lookForBytes() {
-    if let exchange, let session = current?.session { exchange.sessionIsReadable(session) }
+    if let conversation, let session = current?.session { conversation.sessionIsReadable(session) }
   }
 
   private func finished(
-    _ outcome: Exchange.Outcome, _ session: Session, _ accessory: PublishedAccessory, _ app: AppView
+    _ event: Conversation.Event, _ session: Session, _ accessory: PublishedAccessory, _ app: AppView
   ) {
-    exchange = nil
-    if outcome.isVerified {
+    let sent = conversation?.progress.sent ?? 0
+    conversation = nil
+    if event == .done {
       counted.verified += 1
       lastVerified = loop.now
       watchForEnd(of: session, accessory, app)
       return exchangeVerified(app)
     }
-    if case .ended(_, let sent, _) = outcome { uploadStopped(after: sent) }
+    if case .ended = event { uploadStopped(after: sent) }
     failLater(session, accessory, app)
   }
 
@@ -188,7 +189,7 @@ public class ScenarioClient: AppHandler {
   final func closeCurrent() {
     let session = current?.session
     current = nil
-    exchange = nil
+    conversation = nil
     session?.handler = nil
     session?.close()
   }
@@ -198,7 +199,7 @@ public class ScenarioClient: AppHandler {
   /// Ends the app's process. The client's code is not called again.
   final func endProcess() {
     hasEnded = true
-    exchange = nil
+    conversation = nil
     overdue = []
     current?.session.handler = nil
   }

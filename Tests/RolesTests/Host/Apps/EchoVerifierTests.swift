@@ -9,31 +9,26 @@ import Testing
 
 @testable import AccessoryHost
 
-@Suite struct ExchangeTests {
+@Suite struct EchoVerifierTests {
   private static let size = 640
   private static let stream = UniqueStream(seed: 5, session: 0)
-
-  private static func outcome(_ behavior: any AccessoryBehavior) throws -> Exchange.Outcome {
-    try outcome(behavior) { loop, done in
-      Exchange(stream, count: size, expecting: .echo, on: loop, done: done)
-    }
-  }
+  private static let unique = Conversation.Exchange(echo: stream.bytes(0..<size), of: stream)
+  private static let counting = Conversation.Exchange(echo: CountingPattern.bytes(size))
 
   private static func outcome(
-    _ behavior: any AccessoryBehavior,
-    of makeExchange: @escaping (VirtualLoop, @escaping (Exchange.Outcome) -> Void) -> Exchange
-  ) throws -> Exchange.Outcome {
+    _ behavior: any AccessoryBehavior, to exchange: Conversation.Exchange = unique, settle: Duration = .zero
+  ) throws -> Conversation.Event {
     let loop = VirtualLoop()
     var settings = World.Settings()
     settings.speed.latency = .milliseconds(1)
-    var outcome: Exchange.Outcome?
-    let exchange = makeExchange(loop) { outcome = $0 }
+    var event: Conversation.Event?
+    let conversation = Conversation([exchange], settle: settle, on: loop) { event = $0 }
     return try #require(
-      FirstSession.run(behavior, settings, on: loop, until: { outcome != nil }, start: exchange.start) { outcome })
+      FirstSession.run(behavior, settings, on: loop, until: { event != nil }, start: conversation.start) { event })
   }
 
   @Test func anEchoIsVerified() throws {
-    #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
+    #expect(try Self.outcome(EchoBehavior()) == .done)
   }
 
   /// A pattern's bytes do not reveal their position, so only the position of the first difference is known.
@@ -43,10 +38,8 @@ import Testing
       answer[3] ^= 1
       session.write(answer.span.bytes)
     }
-    let outcome = try Self.outcome(behavior) { _, done in
-      Exchange(CountingPattern.bytes(Self.size), expecting: .echo, done: done)
-    }
-    guard case .different(at: 3, expected: 3, got: 2, window: _) = outcome else {
+    let outcome = try Self.outcome(behavior, to: Self.counting)
+    guard case .wrong(.different(at: 3, expected: 3, got: 2, window: _)) = outcome else {
       Issue.record("\(outcome)")
       return
     }
@@ -60,7 +53,7 @@ import Testing
       let answer = wrong.answer(request, [], UniqueStream(seed: 6, session: 0).bytes(0..<Self.size))
       session.write(answer.span.bytes)
     }
-    guard case .wrong(let findings) = try Self.outcome(behavior) else {
+    guard case .wrong(.wrong(let findings)) = try Self.outcome(behavior) else {
       Issue.record("\(wrong) passed")
       return
     }
@@ -78,15 +71,11 @@ import Testing
         context.loop.schedule(after: .milliseconds(150)) { session.write([UInt8(7)].span.bytes) }
       }
     }
-    let outcome = try Self.outcome(behavior) { loop, done in
-      isUnique
-        ? Exchange(Self.stream, count: Self.size, expecting: .echo, settle: settle, on: loop, done: done)
-        : Exchange(CountingPattern.bytes(Self.size), expecting: .echo, settle: settle, on: loop, done: done)
-    }
+    let outcome = try Self.outcome(behavior, to: isUnique ? Self.unique : Self.counting, settle: settle)
     switch outcome {
-    case .verified: #expect(settle == .zero)
-    case .wrong: #expect(isUnique && settle > .zero)
-    case .excess(received: Self.size + 1, expected: Self.size): #expect(!isUnique && settle > .zero)
+    case .done: #expect(settle == .zero)
+    case .wrong(.wrong): #expect(isUnique && settle > .zero)
+    case .wrong(.excess(received: Self.size + 1, expected: Self.size)): #expect(!isUnique && settle > .zero)
     default: Issue.record("\(outcome)")
     }
   }
@@ -96,7 +85,7 @@ import Testing
       session.write(bytes.extracting(0..<bytes.byteCount - 16))
       session.close()
     }
-    guard case .ended(_, sent: Self.size, received: Self.size - 16) = try Self.outcome(behavior) else {
+    guard case .ended(0, _, []) = try Self.outcome(behavior) else {
       Issue.record("it passed")
       return
     }
