@@ -140,7 +140,7 @@ let package = Package(
     library(
       "AccessorySoak", floor: 5,
       "AccessoryWorlds AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles "
-        + "AccessoryFaults LinuxIO AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
+        + "AccessoryFaults LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
     library(
       "ExternalAccessory", floor: 5,
       "AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore "
@@ -199,9 +199,9 @@ let package = Package(
         + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd ChannelSuite TestSupport"),
     tests(
       "RolesTests",
-      "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware "
-        + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates "
-        + "AccessoryCore AccessoryFormats IAP2 TestSupport"),
+      "easim AccessoryControl AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "
+        + "AccessoryHardware AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults "
+        + "LinuxIO Certificates AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "WorldsTests",
       "AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryCables "
@@ -214,8 +214,8 @@ let package = Package(
         + "AccessoryFormats IAP2 CLinux TestSupport"),
     tests(
       "ToolsTests",
-      "AccessoryControl AccessoryCheck AccessoryLoad AccessoryWorlds AccessorySimulator AccessoryHost AccessoryPages "
-        + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults LinuxIO Certificates AccessoryRuns "
+      "AccessoryControl AccessoryCheck AccessoryLoad AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "
+        + "AccessoryPages AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults LinuxIO Certificates AccessoryRuns "
         + "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "EasimTests",

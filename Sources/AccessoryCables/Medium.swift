@@ -94,7 +94,7 @@ public struct Sighting {
   /// Sentences that describe what could not be read.
   public var problems: [String]
   /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which of the
-  /// remembered accessories are present. See ``RollCall``.
+  /// remembered accessories are present.
   public var isRemembered: Bool
 
   /// Creates a sighting.

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
+import AccessoryRuns
 
 /// Generates the tables in docs/control.md and docs/control-reference.md.
 package enum ControlPage {

@@ -1,5 +1,6 @@
 import AccessoryFormats
 import AccessoryProfiles
+import AccessoryRuns
 
 /// Describes the protocol as an OpenRPC document. Each type appears once, in `components`.
 enum OpenRPC {

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The address of a real or simulated accessory. All commands and interfaces share one grammar; ``AddressForm/all``
-/// lists every form and its meaning for each role.
+/// The address of a real or simulated accessory. All commands and interfaces share one grammar; docs/commands.md lists
+/// every form and its meaning for each role.
 ///
 /// ```swift
 /// let text = "tcp:[::1]:7000"

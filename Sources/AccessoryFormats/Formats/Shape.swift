@@ -49,7 +49,7 @@ public struct RecordShape: Sendable {
   public let fields: [FieldShape]
   /// A string of the form `name,key=value,…` that shows a typical use, or nil if there is none.
   public var example: String?
-  let rules: [JSON5Member]
+  package let rules: [JSON5Member]
 
   /// Creates the shape of an object from its keys.
   package init(
@@ -113,11 +113,11 @@ public struct OneOfShape: Sendable {
   /// The kinds.
   public let kinds: [RecordShape]
   /// The kinds whose name alone is a valid string.
-  let textKinds: [String]
+  package let textKinds: [String]
   /// The kinds whose string form must include keys after the name.
-  let textKindsWithKeys: [String]
+  package let textKindsWithKeys: [String]
   /// The regular expression for other valid strings, or nil if there are none.
-  let textPattern: String?
+  package let textPattern: String?
 }
 
 // MARK: - Words

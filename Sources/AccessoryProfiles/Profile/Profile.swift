@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// Describes a simulated accessory: its identity, link, behavior and quirks.
 ///
-/// A profile can be read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or
-/// created in Swift. Each section has defaults, so an identity and a protocol are enough for a minimal profile.
+/// A profile can be read from a JSON5 file by ``ProfileLibrary``, or created in Swift. Each section has defaults, so an
+/// identity and a protocol are enough for a minimal profile.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -203,15 +203,15 @@ public struct ProfileTemplate: Equatable, Sendable {
 
 /// Replaces the placeholder for the number of an instance in strings: `{index}`, `{index:04}` (at least four digits,
 /// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
-enum TemplateText {
+package enum TemplateText {
   private static let opening = "{index"
 
-  static func isTemplate(_ text: String) -> Bool {
+  package static func isTemplate(_ text: String) -> Bool {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
   /// Returns what is wrong with a string that contains placeholders, or nil if nothing is wrong.
-  static func fault(in text: String) -> String? {
+  package static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
       : nil

@@ -42,8 +42,8 @@ extension Profile {
     }
 
     /// The range includes zero because dumps that were made before authentication show zero.
-    static let certSerialRange = 0...64
-    static let certDataRange = 0...65_535
+    package static let certSerialRange = 0...64
+    package static let certDataRange = 0...65_535
 
     static let format = Record("authentication", "how the accessory authenticates itself", Authentication()) {
       Field(

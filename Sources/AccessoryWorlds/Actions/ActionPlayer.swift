@@ -7,15 +7,15 @@ import AccessorySimulator
 /// of the objects. The other process performs the actions on all other objects.
 package struct ActionPlayer {
   /// Returns the accessory with this name, or nil if the accessory is in another process.
-  var accessory: (String) -> SimulatedAccessory? = { _ in nil }
+  package var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   var device: Device?
   /// Returns the serial number that the device uses to identify an accessory.
-  var serial: (String) -> String? = { _ in nil }
-  var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
+  package var serial: (String) -> String? = { _ in nil }
+  package var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
   var change: ([CableFault], String) -> Void = { _, _ in }
   var app: (AppAction, WorldAction.Role) -> Void = { _, _ in }
 
-  init() {}
+  package init() {}
 
   /// Creates a player for a world. If `pull` is given, it unplugs cables in place of the world.
   package init(

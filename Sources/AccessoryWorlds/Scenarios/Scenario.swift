@@ -91,6 +91,9 @@ public struct Scenario: Equatable, Sendable {
     }
   }
 
+  /// How long the scenario takes in real time.
+  public var length: Duration { (steps.last?.at ?? .zero) + tail }
+
   /// The protocol that the app uses.
   public var wantedProtocol: String {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"

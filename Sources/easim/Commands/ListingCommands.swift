@@ -1,6 +1,7 @@
 import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
+import AccessoryRuns
 
 extension CommandSpec {
   static let quirk = CommandSpec(

@@ -1,3 +1,4 @@
+import AccessoryControl
 import AccessoryCore
 import AccessorySessions
 import LinuxIO

@@ -1,3 +1,4 @@
+import AccessoryControl
 import AccessoryCore
 import AccessoryFormats
 import AccessoryHost

@@ -1,3 +1,4 @@
+import AccessoryRuns
 import Testing
 
 @testable import AccessoryFormats

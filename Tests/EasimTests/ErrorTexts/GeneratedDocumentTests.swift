@@ -3,6 +3,7 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryLoad
 import AccessoryProfiles
+import AccessoryRuns
 import AccessorySoak
 import AccessoryWorlds
 import IAP2

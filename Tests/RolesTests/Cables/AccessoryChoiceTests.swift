@@ -2,6 +2,7 @@ import LinuxIO
 import Testing
 
 @testable import AccessoryCables
+@testable import easim
 
 @Suite struct AccessoryChoiceTests {
   func accessory(_ name: String, _ serial: String, _ protocols: [String]) throws -> FoundAccessory {

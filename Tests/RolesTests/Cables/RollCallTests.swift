@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import AccessoryCables
+@testable import easim
 
 @Suite struct RollCallTests {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]

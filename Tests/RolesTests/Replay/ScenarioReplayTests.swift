@@ -2,6 +2,7 @@ import AccessoryCables
 import AccessoryCaptures
 import AccessoryCore
 import AccessoryHost
+import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 import Testing

@@ -4,6 +4,7 @@ import AccessoryFormats
 import AccessoryPages
 import AccessoryProfiles
 import AccessorySessions
+import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 import TestSupport

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryRuns
 import IAP2
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryRuns
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
+import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 import Testing

@@ -3,6 +3,7 @@ import AccessoryFaults
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
+import AccessorySoak
 import AccessoryWorlds
 import LinuxIO
 import Testing

@@ -3,6 +3,7 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import AccessorySoak
 import IAP2
 import LinuxIO
 import Testing

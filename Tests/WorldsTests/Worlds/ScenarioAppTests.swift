@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
+import AccessorySoak
 import LinuxIO
 import Testing
 

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// Checks that docs/scenarios.md lists every scenario with the description in the scenario's file. `EASIM_REWRITE=1`

@@ -4,6 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 @Suite struct ScenarioTests {

@@ -6,9 +6,9 @@ import IAP2
 /// An app that the steps of a scenario launch, suspend and kill. The app's client handles the events. Notifications to
 /// the app under test also appear on the timeline.
 package final class ScenarioApp {
-  private(set) var client: ScenarioClient
+  package private(set) var client: ScenarioClient
   /// Differences between the app's list of accessories and the lists that the steps expect, in the order of the steps.
-  private(set) var surprises: [ScenarioComparison.Difference] = []
+  package private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
   private let type: ScenarioClient.Type

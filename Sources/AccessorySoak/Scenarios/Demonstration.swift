@@ -3,6 +3,7 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import AccessoryWorlds
 
 /// The demonstration for `easim demo`. An accessory connects twice, and an app handles both connections correctly.
 ///

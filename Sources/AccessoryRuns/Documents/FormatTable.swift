@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 extension RecordShape {
   /// A Markdown table that lists each key with its allowed values, default and meaning. Nested objects have their own
   /// tables. See ``tables(heading:elsewhere:)``.

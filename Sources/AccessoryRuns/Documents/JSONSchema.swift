@@ -1,3 +1,5 @@
+import AccessoryFormats
+
 extension RecordShape {
   /// Returns the JSON Schema for documents of this shape. The schema omits rules that only the reader can check, such
   /// as rules about several keys. If `key` is given, a document that contains this key extends another document and may

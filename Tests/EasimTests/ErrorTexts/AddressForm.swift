@@ -1,20 +1,20 @@
 /// A documented form of an address: its syntax, and its meaning for each role.
-public struct AddressForm: Equatable, Sendable {
+struct AddressForm: Equatable, Sendable {
   /// The syntax, with placeholders in capitals.
-  public let written: String
+  let written: String
   /// A valid example.
-  public let example: String
+  let example: String
   /// What a host connects to when it uses this form, or nil if hosts cannot use the form.
-  public let host: String?
+  let host: String?
   /// Where a simulated accessory with this form of address appears, or nil if only hosts use the form.
-  public let simulator: String?
+  let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {
     (self.written, self.example, self.host, self.simulator) = (written, example, host, simulator)
   }
 
   /// All forms of addresses, grouped by kind.
-  public static let all: [AddressForm] = [
+  static let all: [AddressForm] = [
     AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
     AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),
     AddressForm(
@@ -68,7 +68,7 @@ public struct AddressForm: Equatable, Sendable {
   ]
 
   /// A Markdown table of all forms.
-  public static var table: String {
+  static var table: String {
     let rows = all.map { form in
       "| `\(form.written)` | `\(form.example)` | \(form.host ?? "–") | \(form.simulator ?? "–") |\n"
     }

@@ -1,5 +1,7 @@
+import AccessoryCables
+
 /// The result of choosing one accessory at an address.
-public enum AccessoryChoice: Equatable, Sendable {
+enum AccessoryChoice: Equatable, Sendable {
   case one(FoundAccessory)
   case nothing
   case several([FoundAccessory])
@@ -13,7 +15,7 @@ public enum AccessoryChoice: Equatable, Sendable {
   ///
   /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. The protocol of a
   ///   named accessory is not checked, because the connection will show what the accessory offers.
-  public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
+  init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {
       self = .nothing

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
+@testable import easim
 
 @Suite struct AccessoryImportProblemTests {
   func read(_ text: String) -> AccessoryImport {

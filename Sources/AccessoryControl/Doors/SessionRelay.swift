@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessorySessions
 import IAP2
 
 /// Connects a ``Session`` to a ``ByteStream``, and forwards bytes in both directions.

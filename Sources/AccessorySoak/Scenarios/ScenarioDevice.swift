@@ -4,6 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
+import AccessoryWorlds
 import Certificates
 import LinuxIO
 

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryProfiles
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
@@ -12,30 +13,30 @@ import AccessoryFormats
 /// imported.accessories.first?.profile.identity.serialNumber
 /// imported.problems.map(\.description)
 /// ```
-public struct AccessoryImport: Equatable, Sendable {
+struct AccessoryImport: Equatable, Sendable {
   /// One accessory found in the text.
-  public struct Accessory: Equatable, Sendable {
+  struct Accessory: Equatable, Sendable {
     /// The profile, named after the model. Settings that are missing from the dump have their default values.
-    public var profile: Profile
+    var profile: Profile
     /// The number of the line where the accessory's description begins.
-    public var line: Int
+    var line: Int
     /// The layout of the accessory's description in the dump.
-    public var generation: AccessoryDescription.Generation
+    var generation: AccessoryDescription.Generation
     /// The object's address in the dump.
-    public var address: UInt64
+    var address: UInt64
     /// Whether the accessory was attached.
-    public var isConnected: Bool
+    var isConnected: Bool
     /// The connection ID, if the dump has one.
-    public var connectionID: UInt64?
+    var connectionID: UInt64?
   }
 
   /// The accessories that could be read, in order.
-  public let accessories: [Accessory]
+  let accessories: [Accessory]
   /// The problems that were found. Text without any accessory is also reported as a problem.
-  public let problems: [SourceProblem]
+  let problems: [SourceProblem]
 
   /// Reads the accessories in `bytes`. Reported problems name `file` as their source.
-  public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
+  static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
     for line in DumpLines.split(bytes, file: file, problems) { reader.read(line) }

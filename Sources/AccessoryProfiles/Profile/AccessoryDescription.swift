@@ -85,10 +85,10 @@ public struct AccessoryDescription: Equatable, Sendable {
 }
 
 /// Formats strings and lists in the old ASCII property list format, as Foundation's `description` does.
-enum PropertyListText {
+package enum PropertyListText {
   /// Formats a list with one element per line, indented by four spaces. An element that contains anything other than
   /// letters and digits is quoted. Protocol names contain dots, so they are always quoted.
-  static func array(_ elements: [String]) -> String {
+  package static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"
   }
@@ -112,7 +112,7 @@ enum PropertyListText {
   }
 
   /// Resolves escapes. A backslash that begins no escape is kept, because names may contain unescaped backslashes.
-  static func unescaped(_ text: some StringProtocol) -> String {
+  package static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]
     while let unit = rest.popFirst() {

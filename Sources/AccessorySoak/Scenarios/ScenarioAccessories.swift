@@ -5,6 +5,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import AccessoryWorlds
 import Certificates
 
 /// Performs the actions in a scenario that affect accessories and cables. The device is in another process

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryProfiles
 
 enum DumpLines {
   struct Line {

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryWorlds
 
 extension Scenario {
   /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives it.
@@ -6,9 +7,6 @@ extension Scenario {
     let client = naiveClient.map { "The client \($0) fails: it \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
   }
-
-  /// How long the scenario takes in real time.
-  public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
   private var commands: String {
     // A file may have any name, so the name may have to be quoted.

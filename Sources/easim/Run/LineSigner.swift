@@ -16,16 +16,16 @@ import LinuxIO
 /// let chip = try LineSigner("exec:read-chip /dev/i2c-1")
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: chip, on: loop) { … }
 /// ```
-public final class LineSigner: AccessoryAuthenticator {
+final class LineSigner: AccessoryAuthenticator {
   /// The time limit for an answer. The slowest coprocessors take 1.7 s to sign.
-  public static let limit = Duration.seconds(10)
+  static let limit = Duration.seconds(10)
 
   /// The certificate for AA01.
-  public let certificate: [UInt8]
+  let certificate: [UInt8]
   /// The reason why an Apple device would refuse the certificate, or nil if easim can parse the certificate.
-  public let objection: String?
+  let objection: String?
   /// Always true, because a coprocessor may take seconds to sign.
-  public var isSlow: Bool { true }
+  var isSlow: Bool { true }
 
   /// The coprocessor generation, as derived from the key in the certificate, or nil if the certificate cannot be read.
   private let generation: CoprocessorGeneration?
@@ -37,7 +37,7 @@ public final class LineSigner: AccessoryAuthenticator {
   ///   - place: `exec:COMMAND` for a shell command, or `unix:PATH` for a socket.
   ///   - allowsOtherUsers: whether the socket may belong to another user.
   /// - Throws: an error that names the signer and the problem.
-  public init(_ place: String, allowsOtherUsers: Bool = false) throws(AuthenticatorError) {
+  init(_ place: String, allowsOtherUsers: Bool = false) throws(AuthenticatorError) {
     let line = try SignerLine(place, allowsOtherUsers: allowsOtherUsers)
     let certificate = try line.ask("certificate")
     let reading = Result { () throws(AuthenticatorError) in try AccessoryVerifier().generation(of: certificate) }
@@ -50,7 +50,7 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 
   /// Requests a signature for the challenge. This call blocks until the answer arrives.
-  public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+  func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     if let expected = generation?.challengeByteCount, challenge.count != expected {
       throw .wrongChallengeSize(expected: expected, actual: challenge.count)
     }

@@ -2,6 +2,7 @@ import AccessoryFormats
 import Testing
 
 @testable import AccessoryProfiles
+@testable import easim
 
 @Suite struct AccessoryImportTests {
   func read(_ text: String) -> AccessoryImport {

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryFormats
 import LinuxIO
@@ -7,11 +8,11 @@ import LinuxIO
 ///
 /// A roll call only listens, because an iAP2 accessory sends its detection sequence unprompted. Each connection is
 /// closed as soon as its result is known.
-public final class RollCall {
+final class RollCall {
   /// The accessories in the original order. If an accessory is unusable, its `trouble` gives the reason.
-  public private(set) var accessories: [FoundAccessory]
+  private(set) var accessories: [FoundAccessory]
   /// Whether all results are known.
-  public var isOver: Bool { pending.isEmpty }
+  var isOver: Bool { pending.isEmpty }
 
   private let finder: any AccessoryFinder
   private let loop: any EventLoop
@@ -21,14 +22,14 @@ public final class RollCall {
   private var listeners: [String: Listener] = [:]
 
   /// How long a connected accessory may take to start iAP2. Accessories repeat the detection sequence every second.
-  public static var patience: Duration { .seconds(5) }
+  static var patience: Duration { .seconds(5) }
 
   /// Creates a roll call without starting it.
   ///
   /// - Parameters:
   ///   - accessories: the remembered accessories. Accessories whose `trouble` is already set are skipped.
   ///   - finder: connects to the accessories.
-  public init(
+  init(
     of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
     patience: Duration = RollCall.patience
   ) {
@@ -44,7 +45,7 @@ public final class RollCall {
   /// Starts the roll call. Results arrive in later turns of the loop.
   ///
   /// - Throws: An error if the medium cannot be used.
-  public func start() throws {
+  func start() throws {
     try finder.start { [unowned self] change in
       switch change {
       case .arrived(let accessory), .changed(let accessory, from: _): connect(to: accessory)
@@ -55,7 +56,7 @@ public final class RollCall {
   }
 
   /// Ends the roll call. Accessories without a result are recorded as not having answered within `limit`.
-  public func stop(after limit: Duration = .zero) {
+  func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
     }
