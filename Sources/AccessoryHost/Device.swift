@@ -137,8 +137,8 @@ public final class Device {
   /// receive the message immediately, and others receive it when they request it. Returns the number of accessories to
   /// which the message was sent immediately.
   @discardableResult
-  public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
-    attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
+  public func send(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
+    attachments.count { $0.send(id, parameters, ifSerialIs: serial) }
   }
 
   /// Resets and restarts the link of every accessory with this serial number.
@@ -301,7 +301,7 @@ public struct DeviceSettings {
   /// The authenticator that verifies accessories.
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event and every undeclared message as a warning.
-  public var tellsMessages = false
+  public var reportsMessages = false
   /// Whether to warn when traffic on a line is delayed or damaged (see ``LineWatch``).
   public var watchesLines = false
   /// What happens when authentication fails.

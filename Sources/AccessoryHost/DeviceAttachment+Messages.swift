@@ -21,7 +21,7 @@ extension DeviceAttachment {
 
   /// Adds a sent or received message to the timeline and applies the rules to it.
   func handlePassing(_ passed: PassedMessage) {
-    let isShown = device.settings.tellsMessages
+    let isShown = device.settings.reportsMessages
     if isShown { log(.message(passed)) }
     guard passed.direction == .received else { return }
     let message = passed.message
@@ -45,7 +45,7 @@ extension DeviceAttachment {
 
   /// Sends a message. If the device's rules already send it, changes the rules' parameters instead. Returns true if the
   /// message was sent immediately.
-  func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
+  func send(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {
     case .sent: return true

@@ -59,7 +59,7 @@ final class DeviceAttachment: ConnectionOwner {
       settings.link.parameters = settings.link.parameters.fitting(frames: longest)
     }
     var peer = DevicePeer(settings: settings, memory: device.memory)
-    peer.core.tellsMessages = device.settings.tellsMessages
+    peer.core.reportsMessages = device.settings.reportsMessages
     connection = Connection(
       peer: peer, cable: cable, handshakeTimeouts: device.settings.handshakeTimeouts, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)

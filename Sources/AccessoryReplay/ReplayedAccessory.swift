@@ -89,7 +89,7 @@ public final class ReplayedAccessory {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
       behavior: { [unowned self] _ in ReplayBehavior(self) }
-    ) { [weak self] event in self?.tell(event) }
+    ) { [weak self] event in self?.log(event) }
     self.accessory = accessory
     try accessory.plugIn()
   }
@@ -101,7 +101,7 @@ public final class ReplayedAccessory {
     accessory?.unplug(reason)
   }
 
-  private func tell(_ event: TimelineEvent) {
+  private func log(_ event: TimelineEvent) {
     report(event)
     if case .identification = event.kind, event.side == .accessory {
       wasIdentified = true

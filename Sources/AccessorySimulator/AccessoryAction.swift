@@ -57,7 +57,7 @@ extension SimulatedAccessory {
     case .forgetSessions: forgetSessions()
     case .quirk(let quirk): play(quirk)
     case .message(let sent):
-      if let message = sent.message { say(message, sent.parameters) }
+      if let message = sent.message { send(message, sent.parameters) }
     }
   }
 }

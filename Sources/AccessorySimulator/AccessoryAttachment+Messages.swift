@@ -20,9 +20,9 @@ extension AccessoryAttachment {
 
   /// Logs a control message that was sent or received, and passes received messages to the rules.
   func handlePassing(_ passed: PassedMessage) {
-    if accessory.tellsMessages { log(.message(passed)) }
+    if accessory.reportsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }
-    if accessory.tellsMessages {
+    if accessory.reportsMessages {
       let declared = connection.inspect { $0.identification.messagesReceived }
       if let text = declarations.warning(about: passed.message.id, sentByDevice: declared) { note(.warning(text)) }
     }
@@ -40,7 +40,7 @@ extension AccessoryAttachment {
   }
 
   /// Sends a message, or changes what the rules send. Returns true if the message was sent immediately.
-  func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
+  func send(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {
     case .sent: return true

@@ -53,7 +53,7 @@ final class AccessoryAttachment: ConnectionOwner {
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
-    peer.core.tellsMessages = accessory.tellsMessages
+    peer.core.reportsMessages = accessory.reportsMessages
     if isWhole, !prepared.rules.isEmpty { peer.core.heardMessages = prepared.heardMessages }
     connection = Connection(peer: peer, cable: cable, handshakeTimeouts: handshakeTimeouts, on: loop)
   }

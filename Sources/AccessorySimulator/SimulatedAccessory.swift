@@ -22,7 +22,7 @@ public final class SimulatedAccessory {
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
-  let tellsMessages: Bool
+  let reportsMessages: Bool
   /// The time in seconds since 1970 at which the loop's clock was 0.
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
@@ -66,11 +66,11 @@ public final class SimulatedAccessory {
 
   /// Creates an accessory that is not plugged in yet. `report` is called on the loop for each event of the accessory.
   /// `link` can change link settings that profiles do not contain. A device that exceeds one of the `handshakeTimeouts`
-  /// is disconnected. If `tellsMessages` is set, every control message causes an event, and every undeclared message
+  /// is disconnected. If `reportsMessages` is set, every control message causes an event, and every undeclared message
   /// causes a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
-    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
+    handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), reportsMessages: Bool = false,
     link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
     report: @escaping (TimelineEvent) -> Void
@@ -84,7 +84,7 @@ public final class SimulatedAccessory {
     self.report = report
     adjustLink = link
     self.handshakeTimeouts = handshakeTimeouts
-    self.tellsMessages = tellsMessages
+    self.reportsMessages = reportsMessages
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
@@ -148,8 +148,8 @@ public final class SimulatedAccessory {
   /// parameters in the rules instead. The message is then sent immediately only if the device has subscribed to it.
   /// Returns true if the message was sent immediately.
   @discardableResult
-  public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
-    attachment?.say(id, parameters) ?? false
+  public func send(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
+    attachment?.send(id, parameters) ?? false
   }
 
   // MARK: Carrying out the machine's decisions

@@ -72,7 +72,7 @@ public final class World {
     /// The artwork of the current track, or nil if there is none.
     public var artwork: [UInt8]?
     /// Whether every control message causes an event, and every undeclared message causes a warning.
-    public var tellsMessages = false
+    public var reportsMessages = false
     /// Whether to keep the transcript, which takes time and memory.
     public var keepsTranscript = false
     /// Whether to keep ``World/events``. For a world that runs forever, set this property to false.
@@ -165,7 +165,7 @@ public final class World {
     device.authentication = settings.authenticationMode
     device.order = settings.order
     device.flicker = settings.deviceFlicker
-    device.tellsMessages = settings.tellsMessages
+    device.reportsMessages = settings.reportsMessages
     (device.profile, device.artwork) = (settings.deviceProfile, settings.artwork)
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
@@ -221,7 +221,7 @@ public final class World {
   ) -> SimulatedAccessory {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
-      tellsMessages: settings.tellsMessages, link: link, behavior: behavior,
+      reportsMessages: settings.reportsMessages, link: link, behavior: behavior,
       report: { [log] in log.add($0) })
     accessory.worldNumber = number
     accessories[number] = Entry(accessory, loopback, settings.faults)

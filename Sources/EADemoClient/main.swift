@@ -34,16 +34,16 @@ final class Demo: @unchecked Sendable {
       },
       center.addObserver(forName: .EAAccessoryDidDisconnect, object: nil, queue: .main) { [self] note in
         if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { show("disconnected: \(accessory.name)") }
-        sayIfNothingIsConnected()
+        reportIfNothingIsConnected()
       },
       center.addObserver(forName: .sessionDataReceived, object: controller, queue: nil) { [self] _ in receive() },
     ]
     EAAccessoryManager.shared().registerForLocalNotifications()
-    sayIfNothingIsConnected()
+    reportIfNothingIsConnected()
     for accessory in EAAccessoryManager.shared().connectedAccessories { connect(accessory) }
   }
 
-  private func sayIfNothingIsConnected() {
+  private func reportIfNothingIsConnected() {
     if EAAccessoryManager.shared().connectedAccessories.isEmpty { show("No Accessories Connected") }
   }
 

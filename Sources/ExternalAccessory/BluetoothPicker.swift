@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 internal import AccessoryCore
 import Foundation
 
@@ -107,17 +108,17 @@ extension AccessoryRealm {
   final class Choice {
     let serial: String
     let end: Instant
-    private let tell: (Bool) -> Void
+    private let completion: (Bool) -> Void
     var timer: LoopTimer?
     var isPosted = false
 
-    init(_ serial: String, until end: Instant, tell: @escaping (Bool) -> Void) {
-      (self.serial, self.end, self.tell) = (serial, end, tell)
+    init(_ serial: String, until end: Instant, completion: @escaping (Bool) -> Void) {
+      (self.serial, self.end, self.completion) = (serial, end, completion)
     }
 
     func finish(_ isThere: Bool) {
       timer?.cancel()
-      tell(isThere)
+      completion(isThere)
     }
   }
 }

@@ -25,8 +25,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   public let session: EASession
   private let input: InputStream
   private let output: OutputStream
-  private let readable = Gate()
-  private let writable = Gate()
+  private let readable = AsyncSignal()
+  private let writable = AsyncSignal()
 
   /// Opens a session and its streams. Omit the last three arguments. The defaults of these arguments record the
   /// location of the call.
@@ -53,8 +53,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   public func close() {
     input.close()
     output.close()
-    readable.open()
-    writable.open()
+    readable.send()
+    writable.send()
   }
 
   /// The bytes from the accessory, until the session ends.
@@ -113,28 +113,28 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   /// Receives the events of both streams.
   public func stream(_ stream: Stream, handle event: Stream.Event) {
     switch event {
-    case .hasBytesAvailable: readable.open()
-    case .hasSpaceAvailable: writable.open()
+    case .hasBytesAvailable: readable.send()
+    case .hasSpaceAvailable: writable.send()
     case .endEncountered, .errorOccurred:
-      readable.open()
-      writable.open()
+      readable.send()
+      writable.send()
     default: break
     }
   }
 }
 
-/// Lets a task wait for the next ``open()``. If no task is waiting, the next ``wait()`` returns immediately.
+/// Lets a task wait for the next ``send()``. If no task is waiting, the next ``wait()`` returns immediately.
 ///
-/// The gate uses `NSLock` instead of the package's own lock, so that this module needs only the public API.
-final class Gate: @unchecked Sendable {
+/// The signal uses `NSLock` instead of the package's own lock, so that this module needs only the public API.
+final class AsyncSignal: @unchecked Sendable {
   private let lock = NSLock()
-  private var isOpen = false
+  private var isPending = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
-  func open() {
+  func send() {
     let woken = lock.withLock { () -> [CheckedContinuation<Void, Never>] in
       defer { waiting = [] }
-      isOpen = waiting.isEmpty
+      isPending = waiting.isEmpty
       return waiting
     }
     for task in woken { task.resume() }
@@ -144,14 +144,14 @@ final class Gate: @unchecked Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let passes = lock.withLock { () -> Bool in
-          defer { isOpen = false }
-          if !isOpen { waiting.append(continuation) }
-          return isOpen
+          defer { isPending = false }
+          if !isPending { waiting.append(continuation) }
+          return isPending
         }
         if passes { continuation.resume() }
       }
     } onCancel: {
-      open()
+      send()
     }
   }
 }

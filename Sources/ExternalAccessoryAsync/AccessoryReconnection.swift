@@ -135,7 +135,7 @@ private final class Watch: @unchecked Sendable {
     case timeout
   }
 
-  private let gate = Gate()
+  private let signal = AsyncSignal()
   private let lock = NSLock()
   private var reason: Reason?
   private var observers: [any NSObjectProtocol] = []
@@ -163,7 +163,7 @@ private final class Watch: @unchecked Sendable {
 
   private func add(_ new: Reason) {
     lock.withLock { reason = reason.map { min($0, new) } ?? new }
-    gate.open()
+    signal.send()
   }
 
   /// Returns the most important reason that has arisen since the last call. If there is no reason, waits for up to
@@ -182,7 +182,7 @@ private final class Watch: @unchecked Sendable {
         return reason
       }
       if let found { return found }
-      await gate.wait()
+      await signal.wait()
     }
     return .timeout
   }

@@ -18,19 +18,19 @@ extension SimulatedWorld {
       guard let app = realm.app else { return }
       let (wasShown, isShown) = (app.state == .foreground, state == .foreground)
       if wasShown, !isShown {
-        tellApp(.willResignActive)
-        tellApp(.didEnterBackground)
+        notifyApp(.willResignActive)
+        notifyApp(.didEnterBackground)
       }
-      if !wasShown, isShown { tellApp(.willEnterForeground) }
+      if !wasShown, isShown { notifyApp(.willEnterForeground) }
       app.move(to: state)
-      if !wasShown, isShown { tellApp(.didBecomeActive) }
+      if !wasShown, isShown { notifyApp(.didBecomeActive) }
     }
   }
 
   /// The state of the app, or nil while it is not running.
   public var appState: AppState? { perform { [realm] _ in realm.app?.state } }
 
-  private func tellApp(_ step: UIApplication.Step) {
+  private func notifyApp(_ step: UIApplication.Step) {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }
   }
 

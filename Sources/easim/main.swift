@@ -12,7 +12,7 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
   }
   if name == "help", words.count > 1 { return execute([words[1], "--help"], console) }
   if name == "completion", words.dropFirst().first == "offer" {
-    CompletionOffers(after: Array(words.dropFirst(2).dropLast()), at: words.last ?? "").tell(console)
+    CompletionOffers(after: Array(words.dropFirst(2).dropLast()), at: words.last ?? "").print(console)
     return .done
   }
   if ["--help", "-h", "help"].contains(name) {

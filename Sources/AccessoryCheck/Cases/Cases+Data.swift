@@ -100,7 +100,7 @@ extension CheckCase {
       let device = session.device
       if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
       var lost: Set<UInt8> = []
-      device.manner.loses = { packet in
+      device.configuration.loses = { packet in
         guard packet.isData, let number = packet.header?.sequence, number % 5 == 0 else { return false }
         return lost.insert(number).inserted
       }

@@ -9,11 +9,11 @@ extension CheckCase {
     ) { run in
       let device = try run.undecided(run.recovering)
       let (mark, before) = (device.record.count, device.messages.count)
-      device.manner.repeats = false
+      device.configuration.repeats = false
       try device.send(ControlMessage(.authenticationSucceeded), .lost)
       try device.send(ControlMessage(.startIdentification))
       try device.pump.pause(.milliseconds(300))
-      device.manner.repeats = true
+      device.configuration.repeats = true
       if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
         throw CheckFailure("1D00 was answered before the preceding AA05 had arrived.", device.proof(from: mark))
       }
@@ -164,12 +164,12 @@ extension CheckCase {
       if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
       let bytes = CheckBytes.mixed(6_000)
       let mark = device.record.count
-      device.manner.acknowledges = false
+      device.configuration.acknowledges = false
       for start in stride(from: 0, to: bytes.count, by: 200) {
         try session.send(Array(bytes[start..<start + 200]))
       }
       try device.pump.pause(device.retransmissionTimeout + .milliseconds(500))
-      device.manner.acknowledges = true
+      device.configuration.acknowledges = true
       device.acknowledge()
       try run.expect(bytes, on: session, after: 0, mark: mark)
     },
@@ -209,9 +209,9 @@ extension CheckRun {
         "the case would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
           + "\(answer.retransmissionTimeout) ms apart")
     }
-    device.manner.acknowledges = false
-    device.manner.answersDetection = false
-    device.manner.answersSynchronization = false
+    device.configuration.acknowledges = false
+    device.configuration.answersDetection = false
+    device.configuration.answersSynchronization = false
     let mark = device.record.count
     try device.send(ControlMessage(.requestAuthenticationCertificate))
     func copies() -> [WirePacket] { device.copiesOfFirstData(after: mark) }
@@ -281,7 +281,7 @@ extension CheckRun {
     if let knownCopies { return knownCopies }
     let device = try recovering()
     let mark = device.record.count
-    device.manner.loses = { $0.isData }
+    device.configuration.loses = { $0.isData }
     try device.send(ControlMessage(.requestAuthenticationCertificate))
     func copies() -> [WirePacket] { device.copiesOfFirstData(after: mark) }
     guard try device.wait(within: stepLimit, until: { !copies().isEmpty }) else {
@@ -308,10 +308,10 @@ extension CheckRun {
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count
-    device.manner.repeats = false
+    device.configuration.repeats = false
     try expectCertificate(device, "After the damaged packet was retransmitted", delivery) {
       try device.pump.pause(.milliseconds(300))
-      device.manner.repeats = true
+      device.configuration.repeats = true
       guard device.inFlight > 0 else {
         throw CheckFailure("The damaged packet was acknowledged.", device.proof(from: mark))
       }

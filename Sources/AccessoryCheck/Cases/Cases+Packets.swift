@@ -129,9 +129,9 @@ extension CheckCase {
       fix: "Split data into packets no longer than bytes 2 and 3 of the SYN+ACK's payload allow."
     ) { run in
       let limit: UInt16 = 1_024
-      var manner = CheckDevice.Manner()
-      manner.packetLength = limit
-      let device = try run.busyDevice(manner)
+      var configuration = CheckDevice.Configuration()
+      configuration.packetLength = limit
+      let device = try run.busyDevice(configuration)
       if let long = device.record.first(where: { $0.isFromAccessory && $0.bytes.count > Int(limit) }) {
         throw CheckFailure(
           "The device accepts \(limit) bytes, but this packet has \(long.bytes.count).",
@@ -144,13 +144,13 @@ extension CheckCase {
       fix: "Wait for an acknowledgement once as many packets are outstanding as byte 1 of the SYN+ACK's payload allows."
     ) { run in
       let window = 4
-      var manner = CheckDevice.Manner()
-      (manner.window, manner.packetLength) = (UInt8(window), 1_024)
-      let session = try run.echoSession(1, manner)
+      var configuration = CheckDevice.Configuration()
+      (configuration.window, configuration.packetLength) = (UInt8(window), 1_024)
+      let session = try run.echoSession(1, configuration)
       let device = session.device
       if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
       let mark = device.record.count
-      device.manner.acknowledges = false
+      device.configuration.acknowledges = false
       let piece = min(800, run.largestPiece(device))
       for _ in 0..<10 { try session.send(CheckBytes.counting(piece)) }
       _ = try device.wait(within: run.settings.quiet) { false }
@@ -347,9 +347,11 @@ enum CheckBytes {
 extension CheckRun {
   /// Returns an attachment on which the accessory has sent many packets or, if it does not echo, at least its
   /// certificate.
-  fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
+  fileprivate func busyDevice(_ configuration: CheckDevice.Configuration) throws -> CheckDevice {
     let session: OpenedSession
-    do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
+    do { session = try echoSession(1, configuration) } catch is CheckSkip {
+      return try device(at: .authenticated, configuration)
+    }
     let bytes = CheckBytes.counting(3_000)
     let piece = min(bytes.count, largestPiece(session.device))
     for start in stride(from: 0, to: bytes.count, by: piece) {

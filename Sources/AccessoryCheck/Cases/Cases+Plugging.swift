@@ -7,9 +7,9 @@ extension CheckCase {
       _ = try run.device(at: .attached)
     },
     replug(902, "replug-in-detection", "right after the answer to detection") { run in
-      var manner = CheckDevice.Manner()
-      manner.answersSynchronization = false
-      let device = try run.device(at: .attached, manner)
+      var configuration = CheckDevice.Configuration()
+      configuration.answersSynchronization = false
+      let device = try run.device(at: .attached, configuration)
       _ = try device.wait(within: run.stepLimit) { device.offer != nil }
     },
     replug(903, "replug-linked", "just after the link came up") { run in _ = try run.device(at: .linked) },

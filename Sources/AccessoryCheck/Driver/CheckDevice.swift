@@ -6,10 +6,10 @@ import IAP2
 ///
 /// By default, the device behaves like an Apple device: it answers detection, copies the accessory's values into its
 /// SYN+ACK, acknowledges each packet, and retransmits packets that the accessory does not acknowledge. A case can use
-/// ``Manner`` to change the device's behavior, and can send any packets. Unlike `DevicePeer`, a `CheckDevice` never
-/// gives up, no matter what the accessory does, and it records everything.
+/// ``Configuration`` to change the device's behavior, and can send any packets. Unlike `DevicePeer`, a `CheckDevice`
+/// never gives up, no matter what the accessory does, and it records everything.
 final class CheckDevice {
-  struct Manner {
+  struct Configuration {
     /// The limits in the device's SYN+ACK: how many packets can be outstanding, and how long a packet can be.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
@@ -42,7 +42,7 @@ final class CheckDevice {
 
   let line: CheckLine
   let pump: CheckPump
-  var manner: Manner
+  var configuration: Configuration
   private(set) var phase = Phase.waiting
   /// The parameters in the accessory's SYN, and the index of the SYN's packet.
   private(set) var offer: LinkParameters?
@@ -64,9 +64,9 @@ final class CheckDevice {
   private var control: [UInt8] = []
   private var timer: LoopTimer?
 
-  init(_ line: CheckLine, _ pump: CheckPump, _ manner: Manner) {
-    (self.line, self.pump, self.manner) = (line, pump, manner)
-    lastSent = manner.initialSequence
+  init(_ line: CheckLine, _ pump: CheckPump, _ configuration: Configuration) {
+    (self.line, self.pump, self.configuration) = (line, pump, configuration)
+    lastSent = configuration.initialSequence
     timer = pump.loop.makeTimer { [unowned self] in repeatExpired() }
     line.onEvent = { [unowned self] in handle($0) }
   }
@@ -92,16 +92,17 @@ final class CheckDevice {
   // MARK: Receiving
 
   private func handle(_ packet: WirePacket) {
-    if manner.loses(packet) { return line.remark(packet.index, "treated as lost on purpose") }
+    if configuration.loses(packet) { return line.remark(packet.index, "treated as lost on purpose") }
     switch packet.kind {
-    case .detection: if manner.answersDetection, phase != .up { line.send(manner.detectionAnswer, as: .detection) }
+    case .detection:
+      if configuration.answersDetection, phase != .up { line.send(configuration.detectionAnswer, as: .detection) }
     case .packet(let header): handle(packet, header)
     case .spoiled, .legacy, .garbage, .raw: break
     }
   }
 
   private func handle(_ packet: WirePacket, _ header: PacketHeader) {
-    if header.control.contains(.syn) { return hearOffer(packet, header) }
+    if header.control.contains(.syn) { return receiveOffer(packet, header) }
     if phase == .answering, header.control.contains(.ack), header.acknowledgement == lastSent { phase = .up }
     guard phase == .up else { return }
     if header.control.contains(.ack) { acknowledged(upTo: header.acknowledgement) }
@@ -119,10 +120,10 @@ final class CheckDevice {
       ahead[header.sequence] = packet
       return
     }
-    if manner.acknowledges { acknowledge() }
+    if configuration.acknowledges { acknowledge() }
   }
 
-  private func hearOffer(_ packet: WirePacket, _ header: PacketHeader) {
+  private func receiveOffer(_ packet: WirePacket, _ header: PacketHeader) {
     let payload = Array(packet.payload)
     do throws(LinkParametersError) {
       offer = try LinkParameters(reading: payload.span.bytes)
@@ -132,7 +133,7 @@ final class CheckDevice {
       return
     }
     if phase == .up, header.sequence == synchronizedSequence { return }
-    guard manner.answersSynchronization else { return }
+    guard configuration.answersSynchronization else { return }
     adoptOffer()
     sendAnswer()
   }
@@ -146,9 +147,9 @@ final class CheckDevice {
       lastInOrder = header.sequence
       answer = offer
       answer.version = 1
-      answer.maximumOutstandingPackets = manner.window
-      answer.maximumPacketLength = manner.packetLength
-      manner.alters(&answer)
+      answer.maximumOutstandingPackets = configuration.window
+      answer.maximumPacketLength = configuration.packetLength
+      configuration.alters(&answer)
       phase = .answering
     }
   }
@@ -333,7 +334,7 @@ final class CheckDevice {
   }
 
   private func repeatExpired() {
-    guard manner.repeats, !isSendingSlowly else {
+    guard configuration.repeats, !isSendingSlowly else {
       timer?.arm(at: pump.loop.now + .milliseconds(20))
       return
     }

@@ -53,13 +53,13 @@ extension CheckRun {
     return OpenedSession(device: device, declared: declared, id: id)
   }
 
-  func session(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
-    try session(on: device(at: .ready, manner), id)
+  func session(_ id: UInt16 = 1, _ configuration: CheckDevice.Configuration = .init()) throws -> OpenedSession {
+    try session(on: device(at: .ready, configuration), id)
   }
 
-  func echoSession(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
+  func echoSession(_ id: UInt16 = 1, _ configuration: CheckDevice.Configuration = .init()) throws -> OpenedSession {
     try needEcho()
-    return try session(id, manner)
+    return try session(id, configuration)
   }
 
   func needEcho() throws {

@@ -57,7 +57,7 @@ final class CheckRun {
 
   /// Plugs in the accessory. If the connection ends before any bytes arrive, the accessory may still be busy with the
   /// previous attachment, so this method retries with increasingly long pauses.
-  func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+  func attach(_ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
     while true {
@@ -70,7 +70,7 @@ final class CheckRun {
       let opened = try plug.plugIn(pump, within: stepLimit)
       attachments += 1
       let line = CheckLine(opened.cable, on: pump.loop, release: opened.release)
-      let device = CheckDevice(line, pump, manner)
+      let device = CheckDevice(line, pump, configuration)
       devices.append(device)
       lastAttached = device
       tries += 1
@@ -88,17 +88,17 @@ final class CheckRun {
   }
 
   /// Returns an attachment that has reached `step`, or skips the case if the accessory does not get that far.
-  func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+  func device(at step: CheckStep, _ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
-    return try orSkip { try reach(step, manner) }
+    return try orSkip { try reach(step, configuration) }
   }
 
   /// Returns an attachment that has reached `step`. If the accessory does not reach `step`, throws a ``Shortfall``,
   /// which the caller judges.
-  func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+  func reach(_ step: CheckStep, _ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
     _ = try survey()
-    return try bring(to: step, manner)
+    return try bring(to: step, configuration)
   }
 
   /// The current attachment, or the most recent one if the accessory is not attached.
@@ -114,17 +114,17 @@ final class CheckRun {
   }
 
   /// Attaches the accessory. The device then takes all steps up to `step`, in the same order as an Apple device.
-  private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
+  private func bring(to step: CheckStep, _ configuration: CheckDevice.Configuration) throws -> CheckDevice {
     if step > .attached { try passDepartures() }
-    let device = try attach(manner)
+    let device = try attach(configuration)
     try take(step, device)
     return device
   }
 
   /// Returns an attachment on which authentication is the next step. If the accessory must be identified first,
   /// identification has already taken place.
-  func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
-    let device = try device(at: .linked, manner)
+  func beforeAuthentication(_ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
+    let device = try device(at: .linked, configuration)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
     return device
   }

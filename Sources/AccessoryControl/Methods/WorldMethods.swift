@@ -67,7 +67,7 @@ struct WorldChoices: Equatable, Sendable {
   var deviceFlicker: Quirk?
   var latency = Duration.zero
   var bytesPerSecond: Int?
-  var tellsMessages = false
+  var reportsMessages = false
 
   static let format = Record("world", "", WorldChoices()) {
     Field(
@@ -93,7 +93,7 @@ struct WorldChoices: Equatable, Sendable {
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
       "bytes per second on in-memory cables, in each direction (default: unlimited)")
-    Field("messages", \.tellsMessages, .boolean, "whether each iAP2 control message is reported as an event")
+    Field("messages", \.reportsMessages, .boolean, "whether each iAP2 control message is reported as an event")
   }
 
   func world(_ report: @escaping (TimelineEvent) -> Void) -> World.Settings {
@@ -108,7 +108,7 @@ struct WorldChoices: Equatable, Sendable {
     }
     settings.speed.latency = latency
     settings.speed.bytesPerSecond = bytesPerSecond
-    settings.tellsMessages = tellsMessages
+    settings.reportsMessages = reportsMessages
     settings.seed = seed
     settings.keepsEvents = false
     settings.faultsMayChange = true

@@ -10,7 +10,7 @@ import LinuxIO
 
 /// The control protocol's server, which owns its clients and the simulated worlds with their accessories and apps.
 ///
-/// The server itself does no I/O for its clients. ``DescriptorDoor``, ``ControlPort`` and others connect the server to
+/// The server itself does no I/O for its clients. ``StreamConnection``, ``ControlPort`` and others connect the server to
 /// stdin and stdout, sockets and HTTP. All of the server's work is done on its loop.
 ///
 /// ```swift
@@ -36,7 +36,7 @@ public final class ControlServer {
     /// use this closure.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports control messages as events.
-    package var tellsMessages = false
+    package var reportsMessages = false
     /// Called for every event in every world.
     package var report: (TimelineEvent) -> Void = { _ in }
     /// The time at which the loop's clock showed zero, in nanoseconds since 1970. Captures use it.
@@ -76,7 +76,7 @@ public final class ControlServer {
     self.loop = loop
     var main = WorldChoices()
     main.seed = settings.seed
-    main.tellsMessages = settings.tellsMessages
+    main.reportsMessages = settings.reportsMessages
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 

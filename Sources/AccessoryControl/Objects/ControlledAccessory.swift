@@ -268,7 +268,7 @@ private struct TakenSessions: AccessoryBehavior {
       let id = try server.sessions.issue()
       let taken = ControlledSession(id, session, in: accessory.world, accessory: accessory, app: nil, client: client)
       server.sessions.put(taken, named: id)
-      taken.tell("opened")
+      taken.emit("opened")
       return taken
     } catch {
       context.warn("the session was not handed to the client: \(error.message)")

@@ -83,7 +83,7 @@ final class ControlledApp: AppHandler {
     } else {
       ended.close(reason)
     }
-    tell("ended", nil, reason)
+    emit("ended", nil, reason)
     world.server.apps.remove(id)
     if picker.isShown { world.recheck() }
   }
@@ -103,12 +103,12 @@ final class ControlledApp: AppHandler {
 
   // MARK: AppHandler
 
-  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("connect", accessory) }
-  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("disconnect", accessory) }
-  func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("delegateDisconnect", accessory) }
-  func appRuns(_ isRunning: Bool, _ app: AppView) { tell(isRunning ? "resumed" : "suspended", nil) }
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { emit("connect", accessory) }
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { emit("disconnect", accessory) }
+  func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { emit("delegateDisconnect", accessory) }
+  func appRuns(_ isRunning: Bool, _ app: AppView) { emit(isRunning ? "resumed" : "suspended", nil) }
 
-  private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
+  private func emit(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
     // A killed app receives no notifications.
     if killed != nil, name != "ended" { return }
     let isSelected = name == "connect" && accessory.map { picker.takesSelection($0) } ?? false

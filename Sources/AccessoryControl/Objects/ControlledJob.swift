@@ -61,7 +61,7 @@ final class ControlledJob {
   func progress(_ fraction: Double) {
     guard outcome == nil else { return }
     self.fraction = min(max(fraction, 0), 1)
-    tell("progress")
+    emit("progress")
   }
 
   /// Calls `step` once per turn of the loop, so that other clients are served in between. `step` is called until it
@@ -95,11 +95,11 @@ final class ControlledJob {
     outcome = Outcome(passed: passed, isCancelled: isCancelled, text: text)
     stop = {}
     if let files = world.server.settings.kept { keepFailure = KeptRuns(files: files).keep(self) }
-    tell("ended")
+    emit("ended")
     world.recheck()
   }
 
-  private func tell(_ event: String) {
+  private func emit(_ event: String) {
     let clients = world.server.clients.filter { $0 === client || $0.isObserver }
     guard !clients.isEmpty else { return }
     guard case .object(let members) = JobState.format.tree(state).content else { return }

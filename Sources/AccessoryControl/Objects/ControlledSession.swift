@@ -102,7 +102,7 @@ final class ControlledSession: SessionHandler {
 
   func sessionIsReadable(_ session: Session) {
     if let port { return port.sessionIsReadable(session) }
-    tell("readable")
+    emit("readable")
   }
 
   func sessionIsWritable(_ session: Session) {
@@ -113,12 +113,12 @@ final class ControlledSession: SessionHandler {
 
   func session(_ session: Session, endedWith end: SessionEnd) {
     port?.session(session, endedWith: end)
-    tell("ended", reason: session.closingReason ?? end.description)
+    emit("ended", reason: session.closingReason ?? end.description)
     world.recheck()
     world.sessionEnded(self)
   }
 
-  func tell(_ name: String, reason: String? = nil) {
+  func emit(_ name: String, reason: String? = nil) {
     var news = SessionNews(session: id, name: name, time: world.loop.now)
     (news.app, news.accessory) = (app?.id, accessory?.id)
     news.reason = reason

@@ -19,7 +19,7 @@ struct AppMachine: Equatable {
   /// An action that the caller must perform. Actions must be performed in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
-    case tellDelegate(PublishedAccessory)
+    case notifyDelegate(PublishedAccessory)
     case closeSessions
     /// Start or stop withholding session events.
     case hold(Bool)
@@ -115,7 +115,7 @@ struct AppMachine: Equatable {
     guard case .disconnect(let gone) = notice, isRegistered || rules.tellsDelegateUnregistered else {
       return isPosted ? [.post(notice)] : []
     }
-    return isPosted ? [.post(notice), .tellDelegate(gone)] : [.tellDelegate(gone)]
+    return isPosted ? [.post(notice), .notifyDelegate(gone)] : [.notifyDelegate(gone)]
   }
 
   private func isLost(_ notice: AccessoryNotice) -> Bool {

@@ -148,7 +148,7 @@ public final class AppView {
       switch action {
       case .post(.connect(let accessory)): handler.accessoryDidConnect(accessory, self)
       case .post(.disconnect(let accessory)): handler.accessoryDidDisconnect(accessory, self)
-      case .tellDelegate(let accessory): handler.delegateDidDisconnect(accessory, self)
+      case .notifyDelegate(let accessory): handler.delegateDidDisconnect(accessory, self)
       case .closeSessions: closeSessions("the app went into the background")
       case .hold(let isHeld): hold(isHeld)
       case .alert(let text): log(.alert(text), nil)

@@ -213,7 +213,7 @@ public final class BurstRunner {
       return BurstSchedule(plan, share: share?.value ?? others)
     }
     for share in plan.shares where unused.contains(share.name) {
-      tell(.warning("the plan has a rate for '\(share.name.printable)', which is not one of the accessories"))
+      log(.warning("the plan has a rate for '\(share.name.printable)', which is not one of the accessories"))
     }
   }
 
@@ -313,7 +313,7 @@ public final class BurstRunner {
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
     // During the run, only the first error of each kind is reported.
-    if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
+    if tally.errors[kind]?.count == count { log(.warning("\(site.name): \(text)")) }
   }
 
   func reconnected() { tally.reconnections += 1 }
@@ -423,7 +423,7 @@ public final class BurstRunner {
     for site in sites { site.close() }
   }
 
-  private func tell(_ kind: TimelineEvent.Kind) {
+  private func log(_ kind: TimelineEvent.Kind) {
     onEvent(TimelineEvent(time: loop.now, side: .app, kind: kind))
   }
 }

@@ -200,12 +200,12 @@ final class LaneDriver: SessionHandler {
   }
 
   private func concludeSuspicion() {
-    tellSuspicion()
+    reportSuspicion()
     giveUp()
     runner.laneIsOver()
   }
 
-  private func tellSuspicion() {
+  private func reportSuspicion() {
     quietTimer?.cancel()
     let (findings, words) = machine.conclude()
     if !findings.isEmpty { runner.failed(.different, findings.text(words), findings, at: site, on: self) }
@@ -229,14 +229,14 @@ final class LaneDriver: SessionHandler {
 
   func lose(_ why: String) {
     guard isOpen else { return }
-    tellSuspicion()
+    reportSuspicion()
     state = runner.plan.reconnects ? .closed : .over
     abandon(why)
   }
 
   func giveUp() {
     let session = openSession
-    tellSuspicion()
+    reportSuspicion()
     state = .over
     dropFlights()
     session?.close("the load test has finished with it")
@@ -244,7 +244,7 @@ final class LaneDriver: SessionHandler {
 
   func close() {
     guard let session = openSession else { return }
-    tellSuspicion()
+    reportSuspicion()
     state = .over
     dropFlights()
     session.close("the load test is over")

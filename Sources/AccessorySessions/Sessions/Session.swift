@@ -35,7 +35,7 @@ public final class Session {
   /// Whether calls to the handler are held back, as for a suspended app. When this becomes false, the missed events are
   /// reported.
   @exclusivity(unchecked) public var isHeld = false {
-    didSet { if oldValue, !isHeld { tellHeld() } }
+    didSet { if oldValue, !isHeld { notifyHeld() } }
   }
   /// Called when an event is held back; the argument is true if the event reports that bytes have arrived.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
@@ -146,17 +146,17 @@ public final class Session {
   }
 
   /// Appends bytes to the session user's unread bytes. If you call this method outside
-  /// ``SessionFilter/receive(_:on:)``, notify the user with ``tellReadable()``.
+  /// ``SessionFilter/receive(_:on:)``, notify the user with ``notifyReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
   /// Whether the session's user has read everything that was passed on.
   package var isReadToTheEnd: Bool { buffer.isEmpty }
 
   /// Notifies the session's user that there are bytes to read.
-  package func tellReadable() { if !buffer.isEmpty { handler?.sessionIsReadable(self) } }
+  package func notifyReadable() { if !buffer.isEmpty { handler?.sessionIsReadable(self) } }
 
   /// Notifies the session's user that there is room to write.
-  package func tellWritable() { if isOpen { handler?.sessionIsWritable(self) } }
+  package func notifyWritable() { if isOpen { handler?.sessionIsWritable(self) } }
 
   // MARK: From the carrier
 
@@ -190,10 +190,10 @@ public final class Session {
     self.filter = nil
     filter?.session(self, over: end)
     if isHeld { return hold(\.isOver, isBytes: false) }
-    tellEnd()
+    notifyEnd()
   }
 
-  private func tellEnd() {
+  private func notifyEnd() {
     guard let end else { return }
     let last = handler
     handler = nil
@@ -214,14 +214,14 @@ public final class Session {
     onHeld?(isBytes)
   }
 
-  private func tellHeld() {
+  private func notifyHeld() {
     let missed = held
     held = Held()
     if missed.isReadable { becameReadable() }
     if missed.isWritable, isOpen { becameWritable() }
     // The handler's events may be held back again by now.
     guard missed.isOver else { return }
-    if isHeld { held.isOver = true } else { tellEnd() }
+    if isHeld { held.isOver = true } else { notifyEnd() }
   }
 }
 
@@ -257,7 +257,7 @@ package protocol SessionFilter: AnyObject {
   /// Whether the filter accepts bytes as soon as they arrive, even if the user has not read earlier ones.
   var isEager: Bool { get }
   /// Handles a write by the user, and returns how many bytes were accepted. After a partial write, call
-  /// ``Session/tellWritable()`` once there is room.
+  /// ``Session/notifyWritable()`` once there is room.
   func write(_ bytes: RawSpan, on session: Session) -> Int
   /// Handles received bytes, and passes what the user should read to ``Session/pass(_:)``.
   func receive(_ bytes: [UInt8], on session: Session)

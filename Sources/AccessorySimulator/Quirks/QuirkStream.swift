@@ -100,7 +100,7 @@ final class QuirkStream: SessionFilter {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
       wasFull = false
-      session.tellWritable()
+      session.notifyWritable()
     }
   }
 
@@ -158,7 +158,7 @@ final class QuirkStream: SessionFilter {
         armBuffer()
         if bytes.isEmpty { return }
         pass(bytes)
-        session.tellReadable()
+        session.notifyReadable()
       }
     bufferTimer?.arm(at: deadline)
   }

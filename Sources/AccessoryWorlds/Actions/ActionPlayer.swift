@@ -45,7 +45,7 @@ package struct ActionPlayer {
     case .noticeCables(let notices): device?.noticesCables = notices
     case .deviceMessage(let sent, let name):
       if let serial = serial(name), let message = sent.message {
-        device?.say(message, sent.parameters, toSerial: serial)
+        device?.send(message, sent.parameters, toSerial: serial)
       }
     case .app(let action, let role): app(action, role)
     }

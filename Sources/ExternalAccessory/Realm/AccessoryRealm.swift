@@ -106,7 +106,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 
   /// Runs work on the main thread, unless the app's process ends first.
-  private func tell(_ work: @escaping () -> Void) {
+  private func notify(_ work: @escaping () -> Void) {
     let now = life.withLock { $0 }
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
@@ -227,7 +227,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     let choice =
       accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isPosted }
     choice?.isPosted = true
-    tell {
+    notify {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
       // The typed message is posted separately, because its observers do not receive the notification.
@@ -242,7 +242,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     guard app === appView else { return }
     let object = object(accessory)
     let ended = pipes.values.filter { $0.connectionID == accessory.connectionID }
-    tell { [settings] in
+    notify { [settings] in
       if settings.endOrder == .streamsFirst { for pipe in ended { pipe.deliverAllOnMain() } }
       let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
       NotificationCenter.default.post(message.notification)
@@ -257,7 +257,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
-    tell { object.delegate?.accessoryDidDisconnect(object) }
+    notify { object.delegate?.accessoryDidDisconnect(object) }
     forgetLater(accessory)
   }
 

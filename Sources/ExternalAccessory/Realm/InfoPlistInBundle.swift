@@ -23,7 +23,7 @@ enum NamedInfoPlist {
   }()
 
   static func nothing(_ problem: SourceProblem) -> AppManifest {
-    LocalRealm.say("\(problem); so the app declares no protocols")
+    LocalRealm.log("\(problem); so the app declares no protocols")
     return AppManifest(declaredProtocols: [])
   }
 }

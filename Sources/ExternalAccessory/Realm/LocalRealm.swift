@@ -72,9 +72,9 @@ enum LocalRealm {
     settings.epoch = loop.systemEpoch
     let device = Device(settings: settings, on: loop) { event in
       switch event.kind {
-      case .warning(let text), .alert(let text): say(text)
+      case .warning(let text), .alert(let text): log(text)
       case .refused(let refusal) where refusal.name == "authentication":
-        say("\(refusal.sentence); EASIM_AUTH=accept uses the accessory anyway")
+        log("\(refusal.sentence); EASIM_AUTH=accept uses the accessory anyway")
       default: break
       }
     }
@@ -107,9 +107,9 @@ enum LocalRealm {
       try dialer.start()
       holder.dialers.append(dialer)
     } catch TransportError.remoteNotAllowed(let address) {
-      say("\(TransportError.remoteNotAllowed(address)): EASIM_ALLOW_REMOTE=1")
+      log("\(TransportError.remoteNotAllowed(address)): EASIM_ALLOW_REMOTE=1")
     } catch {
-      say((error as? TransportError)?.description ?? "\(address): \(error)")
+      log((error as? TransportError)?.description ?? "\(address): \(error)")
     }
   }
 
@@ -121,7 +121,7 @@ enum LocalRealm {
       + words.compactMap { word in
         let text = word.trimmingCharacters(in: .whitespaces)
         do throws(AddressError) { return try Address(parsing: text) } catch {
-          say("EASIM_ENDPOINTS: \(error)")
+          log("EASIM_ENDPOINTS: \(error)")
           return nil
         }
       }
@@ -133,7 +133,7 @@ enum LocalRealm {
     guard let word = variable(name) else { return standard }
     if let choice = Choice(rawValue: word) { return choice }
     let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-    say("\(name)=\(word): expected \(choices); \(standard.rawValue) is used")
+    log("\(name)=\(word): expected \(choices); \(standard.rawValue) is used")
     return standard
   }
 
@@ -167,7 +167,7 @@ enum LocalRealm {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  static func say(_ text: String) {
+  static func log(_ text: String) {
     FileHandle.standardError.write(Data("ExternalAccessory: \(text)\n".utf8))
   }
 }

@@ -30,7 +30,7 @@ extension PeerCore {
       return false
     }
     link.send(message, session: session)
-    if tellsMessages { events.append(.passed(PassedMessage(.sent, message))) }
+    if reportsMessages { events.append(.passed(PassedMessage(.sent, message))) }
     return true
   }
 
@@ -64,7 +64,7 @@ extension PeerCore {
     while let item = control.next() {
       switch item {
       case .message(let message):
-        if tellsMessages || !heardMessages.isEmpty && heardMessages.contains(message.id) {
+        if reportsMessages || !heardMessages.isEmpty && heardMessages.contains(message.id) {
           events.append(.passed(PassedMessage(.received, message)))
         }
         return message

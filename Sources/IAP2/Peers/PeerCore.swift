@@ -7,7 +7,7 @@ public struct PeerCore: ~Copyable {
   @usableFromInline var events = EventQueue()
   @usableFromInline var scanner: PacketScanner
   /// Whether every control message is reported as a ``PeerEvent/passed(_:)`` event.
-  public var tellsMessages = false
+  public var reportsMessages = false
   /// The messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()

@@ -17,7 +17,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
   /// A control message was sent or received. This event precedes the events that the message causes, and is reported
-  /// only if ``PeerCore/tellsMessages`` is set.
+  /// only if ``PeerCore/reportsMessages`` is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
   /// A file transfer packet, which the peer acknowledges but does not interpret.

@@ -34,7 +34,7 @@ struct SharedOptions: Sendable {
   var infoPlist: String?
   var ignoresInfoPlist = false
   var tolerance = AccessoryTolerance()
-  var conduct = HostConduct()
+  var hostSettings = HostSettings()
 }
 
 extension Option {
@@ -202,13 +202,13 @@ extension Option {
 
   static var deviceProfile: Option {
     Option(
-      "--device-profile", \.shared.conduct.deviceProfile, .optional(.text), as: "FILE",
+      "--device-profile", \.shared.hostSettings.deviceProfile, .optional(.text), as: "FILE",
       "read what the Apple device sends and answers from FILE (docs/messages.md)")
   }
 
   static var saveFiles: Option {
     Option(
-      "--save-files", \.shared.conduct.savedFiles, .optional(.text), as: "DIR",
+      "--save-files", \.shared.hostSettings.savedFiles, .optional(.text), as: "DIR",
       "save files received by file transfer in DIR")
   }
 

@@ -15,7 +15,7 @@ final class BurstSession {
   private let runner: BurstRunner
   private var hosts: [HostCommandContext] = []
   private let bar: ProgressBar
-  private var door: HTTPDoor?
+  private var metricsServer: HTTPServer?
   private var lastBytes = 0
   var wholePlan: BurstPlan
   private var start: (planned: Int, clock: MachineClock)?
@@ -66,11 +66,11 @@ final class BurstSession {
     // Reading metrics requires no token, because Prometheus usually runs as a different user.
     var options = TransportOptions()
     (options.allowsRemote, options.allowsOtherUsers) = (shared.allowsRemote, true)
-    let door = try HTTPDoor(
+    let metricsServer = try HTTPServer(
       metrics: { [unowned self] in runner.report.metrics(isOpen: false) }, host: host, port: port, options,
       on: runtime.loop)
-    self.door = door
-    console.err("easim: metrics at http://\(door.address)/metrics")
+    self.metricsServer = metricsServer
+    console.err("easim: metrics at http://\(metricsServer.address)/metrics")
   }
 
   /// Starts the bursts at `time`, or later if some sessions are not open by then.
@@ -89,7 +89,7 @@ final class BurstSession {
   }
 
   func run() throws -> ExitCode {
-    defer { door?.stop() }
+    defer { metricsServer?.stop() }
     for host in hosts { try host.target.dialer.start() }
     runner.start()
     let progress = RunProgress(

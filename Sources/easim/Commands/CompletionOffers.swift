@@ -55,7 +55,7 @@ struct CompletionOffers {
 
   /// Prints whether to offer files, and then each word followed by a tab and the word's summary. Each part ends with a
   /// zero byte, because a name may contain a newline.
-  func tell(_ console: Console) {
+  func print(_ console: Console) {
     let head = files.map { "files\($0)" } ?? "words"
     for entry in [head] + words.map({ "\($0.name)\t\($0.summary)" }) { console.out(entry, ending: "\0") }
   }

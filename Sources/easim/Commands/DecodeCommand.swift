@@ -40,7 +40,7 @@ extension CommandSpec {
 private struct DecodeOptions: CommandOptions {
   var path = ""
   var form: CaptureForm?
-  var wish = CaptureTeller.Wish()
+  var wish = CapturePrinter.Wish()
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE|-")]
@@ -61,5 +61,5 @@ private struct DecodeOptions: CommandOptions {
 }
 
 private func runDecode(_ options: DecodeOptions, _ console: Console) throws -> ExitCode {
-  try CaptureTeller(console, options.wish, as: options.form).tell(options.path)
+  try CapturePrinter(console, options.wish, as: options.form).printFile(options.path)
 }

@@ -46,13 +46,13 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let front: any EADemoFront =
     Terminal.isThere && !console.isJSON
     ? EADemoScreenFront(console) : EADemoPipeFront(console, isTimed: options.isTimed)
-  let cables = CableOptions(options.shared, on: runtime.loop) { front.tell($0) }
+  let cables = CableOptions(options.shared, on: runtime.loop) { front.show($0) }
   let deviceSettings = try DeviceSettings(options.shared, at: address, timeout: nil, on: runtime.loop, console)
   let refusals = RefusalWatch()
   let device = Device(settings: deviceSettings, on: runtime.loop) { event in
     refusals.see(event)
     if !console.isJSON { console.witness(event) }
-    front.tell(event)
+    front.show(event)
   }
   let dialer = try media.makeDialer(to: address, for: device, on: runtime.loop, options: cables.transport) {
     cables.wrap($0, at: .device, place: address.description)

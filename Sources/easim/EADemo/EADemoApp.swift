@@ -68,26 +68,26 @@ struct EADemoApp: Equatable {
   mutating func perform(_ command: EADemoCommand, now: Instant) -> [Action] {
     precondition(mayPerform(command), "a command waits for the previous command to finish")
     switch command {
-    case .list: return EADemoList.lines(accessories, place: place).map(say)
+    case .list: return EADemoList.lines(accessories, place: place).map(output)
     case .show(let number): return show(number)
     case .open(let name, let number): return open(name, number, now)
     case .send(let bytes): return send(bytes, now)
     case .again(let times, let interval, let bytes): return send(bytes, now, times: times, every: interval)
     case .stop: return stop()
-    case .counters: return [say(counters)]
+    case .counters: return [output(counters)]
     case .wait(let what): return wait(what, now)
     case .read(let extent): return read(ReplyRule(.anything, reading: extent ?? .quiet(first: .milliseconds(500))), now)
     case .expect(let rule): return read(rule, now)
     case .save(let path): return save(path)
     case .sessions: return listSessions()
     case .use(let number): return use(number)
-    case .unplug: return [say("unplugged"), .unplug]
+    case .unplug: return [output("unplugged"), .unplug]
     // `EADemoDriver` handles control messages, because the device, not the app, sends them.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
     case .foreground: return move(to: .foreground)
-    case .help: return EADemoList.help.map(say)
+    case .help: return EADemoList.help.map(output)
     case .quit: return sessions.map { .close(session: $0.number) } + [.quit]
     }
   }
@@ -100,7 +100,7 @@ struct EADemoApp: Equatable {
     guard number <= accessories.count else {
       return fail(.checkFailed, "no accessory \(number): \(accessories.count) connected")
     }
-    return EADemoList.details(accessories[number - 1]).map(say)
+    return EADemoList.details(accessories[number - 1]).map(output)
   }
 
   private mutating func open(_ name: String?, _ number: Int?, _ now: Instant) -> [Action] {
@@ -142,7 +142,7 @@ struct EADemoApp: Equatable {
     guard let stopped = repetition else { return fail(.checkFailed, "nothing is repeated") }
     repetition = nil
     if waiting == .pausing { stopWaiting() }
-    return [say("stopped after \(stopped.done) of \(stopped.times) times")]
+    return [output("stopped after \(stopped.done) of \(stopped.times) times")]
   }
 
   private mutating func close(_ now: Instant) -> [Action] {
@@ -160,9 +160,9 @@ struct EADemoApp: Equatable {
   }
 
   private mutating func listSessions() -> [Action] {
-    if sessions.isEmpty { return [say("no session is open")] }
+    if sessions.isEmpty { return [output("no session is open")] }
     return sessions.map {
-      say("\($0.number == current ? "*" : " ") \($0.number)  \($0.protocolName)  \(counters(of: $0))")
+      output("\($0.number == current ? "*" : " ") \($0.number)  \($0.protocolName)  \(counters(of: $0))")
     }
   }
 
@@ -172,7 +172,7 @@ struct EADemoApp: Equatable {
       return fail(.usage, "no session \(number) is open" + (open.isEmpty ? "" : "; open: \(open)"))
     }
     current = number
-    return [say("session \(number) on \(chosen.protocolName)")]
+    return [output("session \(number) on \(chosen.protocolName)")]
   }
 
   /// Returns a name for the session. The name includes the session's number if more than one session has been opened.
@@ -185,14 +185,14 @@ struct EADemoApp: Equatable {
   private mutating func save(_ path: String) -> [Action] {
     guard let session else { return fail(.checkFailed, "no session is open") }
     let dropped = session.received.first
-    let missing = dropped > 0 ? [say("the first \(dropped.counted("byte")) are no longer kept")] : []
+    let missing = dropped > 0 ? [output("the first \(dropped.counted("byte")) are no longer kept")] : []
     return missing + [.save(session.received.bytes, path: path)]
   }
 
   /// Handles the result of writing a file; `failure` is nil if the file was written.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
-    return [say("\(count.counted("byte")) saved to \(path)")]
+    return [output("\(count.counted("byte")) saved to \(path)")]
   }
 
   private mutating func read(_ rule: ReplyRule, _ now: Instant) -> [Action] {
@@ -214,12 +214,12 @@ struct EADemoApp: Equatable {
     stopWaiting()
     let reply = collector.reply
     if rule.expectation == .anything {
-      return reply.isEmpty ? [say("nothing arrived")] : ReplyText.lines(reply).map(say)
+      return reply.isEmpty ? [output("nothing arrived")] : ReplyText.lines(reply).map(output)
     }
-    if collector.isAsExpected { return [say("✓ \(reply.count.counted("byte")) as expected")] }
+    if collector.isAsExpected { return [output("✓ \(reply.count.counted("byte")) as expected")] }
     let differences = ReplyText.difference(rule.expectation, reply)
     return fail(.checkFailed, "✗ the reply is not as expected")
-      + differences.map { .say(Line(text: $0, isError: true)) }
+      + differences.map { .output(Line(text: $0, isError: true)) }
   }
 
   private mutating func wait(_ what: EADemoWait, _ now: Instant) -> [Action] {
@@ -233,7 +233,7 @@ struct EADemoApp: Equatable {
   private mutating func move(to next: AppState) -> [Action] {
     if state == next { return [] }
     state = next
-    return [say(next == .foreground ? "in the foreground" : "in the background"), .move(to: next)]
+    return [output(next == .foreground ? "in the foreground" : "in the background"), .move(to: next)]
   }
 
   // MARK: Events
@@ -242,16 +242,16 @@ struct EADemoApp: Equatable {
     switch event {
     case .appeared(let accessory):
       accessories.append(accessory)
-      return [say("connected: \(EADemoList.line(accessory))")] + lookAgain(now)
+      return [output("connected: \(EADemoList.line(accessory))")] + lookAgain(now)
     case .disappeared(let accessory):
       accessories.removeAll { $0.connectionID == accessory.connectionID }
-      return [say("disconnected: \(EADemoList.line(accessory))")] + settle(.disconnect)
+      return [output("disconnected: \(EADemoList.line(accessory))")] + settle(.disconnect)
     case .opened(let accessory, let name):
       opened += 1
       current = opened
       sessions.append(EADemoSession(number: current, connectionID: accessory.connectionID, protocolName: name))
       stopWaiting()
-      return [say(opened > 1 ? "session \(current) open on \(name)" : "session open on \(name)")]
+      return [output(opened > 1 ? "session \(current) open on \(name)" : "session open on \(name)")]
     case .refused(let text):
       stopWaiting()
       return fail(.checkFailed, text)
@@ -269,7 +269,7 @@ struct EADemoApp: Equatable {
   }
 
   private mutating func judge(_ verdict: EchoCheck.Verdict) -> [Action] {
-    verdict.isGood ? [say(verdict.text)] : fail(.checkFailed, verdict.text)
+    verdict.isGood ? [output(verdict.text)] : fail(.checkFailed, verdict.text)
   }
 
   private mutating func noteSent(_ count: Int, _ number: Int, _ now: Instant) -> [Action] {
@@ -278,33 +278,33 @@ struct EADemoApp: Equatable {
       return []
     }
     stopWaiting()
-    guard let repetition else { return [say("sent \(bytes.counted("byte"))")] }
+    guard let repetition else { return [output("sent \(bytes.counted("byte"))")] }
     if repetition.done < repetition.times {
       if repetition.next <= now { return sendOnce(repetition.bytes, now) }
       waiting = .pausing
       return []
     }
     self.repetition = nil
-    return [say("sent \(bytes.counted("byte")) \(repetition.times) times")]
+    return [output("sent \(bytes.counted("byte")) \(repetition.times) times")]
   }
 
   private mutating func noteEnd(_ reason: String, _ number: Int, _ now: Instant) -> [Action] {
     guard let index = sessions.firstIndex(where: { $0.number == number }) else { return [] }
     let ended = sessions.remove(at: index)
     let text = "\(name(of: ended)) ended: \(reason); \(counters(of: ended))"
-    guard number == current else { return [say(text)] }
+    guard number == current else { return [output(text)] }
     current = sessions.last?.number ?? 0
     repetition = nil
     switch waiting {
     case .closing?:
       stopWaiting()
-      return [say(text)]
+      return [output(text)]
     case .reading(let collector, let rule)? where collector.isCompleteAtTheEnd:
-      return finishReading(collector, rule) + [say(text)]
+      return finishReading(collector, rule) + [output(text)]
     case .sending?, .pausing?, .reading?, .asked(.received)?:
       stopWaiting()
       return fail(.gone, text)
-    default: return [say(text)]
+    default: return [output(text)]
     }
   }
 
@@ -333,7 +333,7 @@ struct EADemoApp: Equatable {
     case .received(let count):
       guard let session, session.received.count >= count else { return [] }
       stopWaiting()
-      return [say(counters)]
+      return [output(counters)]
     }
   }
 
@@ -359,7 +359,7 @@ struct EADemoApp: Equatable {
       let rest = rule.expectation == .anything ? ReplyText.lines(collector.reply) : []
       let difference = collector.reply.isEmpty ? [] : ReplyText.difference(rule.expectation, collector.reply)
       return fail(.timedOut, "the reply was not complete within \(limit): \(came) arrived")
-        + (rest + difference).map { .say(Line(text: $0, isError: true)) }
+        + (rest + difference).map { .output(Line(text: $0, isError: true)) }
     case .sending: return fail(.timedOut, "not everything was sent within \(limit): \(counters)")
     case .closing: return fail(.timedOut, "the session did not end within \(limit)")
     case .asked(.connect): return fail(.timedOut, "no accessory with a protocol connected within \(limit)")
@@ -387,11 +387,11 @@ struct EADemoApp: Equatable {
     "sent \((session?.sent ?? 0).counted("byte")), received \((session?.received.count ?? 0).counted("byte"))"
   }
 
-  private func say(_ text: String) -> Action { .say(Line(text: text)) }
+  private func output(_ text: String) -> Action { .output(Line(text: text)) }
 
   private mutating func fail(_ code: ExitCode, _ text: String) -> [Action] {
     failure = failure ?? code
-    return [.say(Line(text: text, isError: true))]
+    return [.output(Line(text: text, isError: true))]
   }
 }
 
@@ -427,7 +427,7 @@ extension EADemoApp {
     case save([UInt8], path: String)
     case move(to: AppState)
     case quit
-    case say(Line)
+    case output(Line)
   }
 
   struct Line: Equatable {

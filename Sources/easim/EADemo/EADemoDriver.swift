@@ -7,7 +7,7 @@ import IAP2
 final class EADemoDriver: AppHandler {
   private(set) var app: EADemoApp
   private(set) var isOver = false
-  var say: (EADemoApp.Line) -> Void = { _ in }
+  var output: (EADemoApp.Line) -> Void = { _ in }
   var changed: () -> Void = {}
 
   private final class OpenSession: SessionHandler {
@@ -45,9 +45,9 @@ final class EADemoDriver: AppHandler {
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
     // Control messages come from the device, not from the app.
-    let count = device.say(id, parameters)
+    let count = device.send(id, parameters)
     execute([
-      .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
+      .output(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
     ])
   }
 
@@ -74,9 +74,9 @@ final class EADemoDriver: AppHandler {
       case .save(let bytes, let path): save(bytes, path)
       case .move(let state): view?.move(to: state)
       case .quit: isOver = true
-      case .say(var line):
+      case .output(var line):
         line.time = loop.now
-        say(line)
+        output(line)
       }
     }
     if let deadline = app.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }

@@ -8,7 +8,7 @@ protocol EADemoFront: AnyObject {
   /// True if the commands come from a script, in which case the exit code reports whether they succeeded.
   var isScripted: Bool { get }
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
-  func tell(_ event: TimelineEvent)
+  func show(_ event: TimelineEvent)
   func close()
 }
 
@@ -49,7 +49,7 @@ final class EADemoPipeFront: EADemoFront {
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
     self.loop = loop
-    driver.say = { [unowned self] line in say(line) }
+    driver.output = { [unowned self] line in output(line) }
     input = try LineInput(on: loop) { [unowned self, unowned driver] line in
       isAsked = false
       take(line, driver)
@@ -75,7 +75,7 @@ final class EADemoPipeFront: EADemoFront {
     }
   }
 
-  private func say(_ line: EADemoApp.Line) {
+  private func output(_ line: EADemoApp.Line) {
     guard console.isJSON else {
       let time = isTimed ? line.time.map { "\($0.shortSeconds)  " } ?? "" : ""
       return console.out(time + (line.isError ? "easim: \(line.text)" : line.text))
@@ -84,7 +84,7 @@ final class EADemoPipeFront: EADemoFront {
     console.show(TimelineEvent(time: loop?.now ?? .origin, side: .app, kind: kind))
   }
 
-  func tell(_ event: TimelineEvent) {
+  func show(_ event: TimelineEvent) {
     if console.isJSON { return console.show(event) }
     if let complaint = event.complaint { console.err("easim: \(complaint)") }
   }
@@ -108,7 +108,7 @@ final class EADemoScreenFront: EADemoFront {
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
     drawing = loop.makeTimer { [unowned self, unowned driver] in draw(driver.app) }
-    driver.say = { [unowned self] line in screen.tell(line) }
+    driver.output = { [unowned self] line in screen.append(line) }
     driver.changed = { [unowned self, unowned driver] in
       screen.follow(driver.app)
       drawSoon(loop)
@@ -129,7 +129,7 @@ final class EADemoScreenFront: EADemoFront {
     if driver.app.mayPerform(command) {
       driver.perform(command)
     } else {
-      screen.tell(EADemoApp.Line(text: "busy: the previous command is not finished", isError: true))
+      screen.append(EADemoApp.Line(text: "busy: the previous command is not finished", isError: true))
     }
   }
 
@@ -143,8 +143,8 @@ final class EADemoScreenFront: EADemoFront {
     terminal.draw(screen.rows(app, width: width, height: height))
   }
 
-  func tell(_ event: TimelineEvent) {
-    if let complaint = event.complaint { screen.tell(EADemoApp.Line(text: complaint, isError: true)) }
+  func show(_ event: TimelineEvent) {
+    if let complaint = event.complaint { screen.append(EADemoApp.Line(text: complaint, isError: true)) }
   }
 
   func close() {

@@ -120,7 +120,7 @@ struct EADemoScreen: Equatable {
       case .save: return .save(typed.text)
       }
     } catch {
-      tell(EADemoApp.Line(text: error.message, isError: true))
+      append(EADemoApp.Line(text: error.message, isError: true))
       return nil
     }
   }
@@ -162,7 +162,7 @@ struct EADemoScreen: Equatable {
     prompt = nil
   }
 
-  mutating func tell(_ line: EADemoApp.Line) {
+  mutating func append(_ line: EADemoApp.Line) {
     news.append(line)
     if news.count > Self.newsLimit { news.removeFirst() }
   }

@@ -88,12 +88,12 @@ struct ExtcapInterface {
   /// Returns the cables of all running programs that use this local directory.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
-    return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
+    return captureSockets(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
   /// Connects to all running programs that use this local directory, and removes the sockets of programs that have
   /// exited.
-  static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
+  static func captureSockets(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
     local.sweep()
     return local.capturingProcesses.compactMap { process in
       ControlLine(path: local.captureSocket(of: process), seconds: 2).map { (process, $0) }

@@ -43,7 +43,7 @@ final class Terminal: DescriptorHandler {
     colors = getenv("NO_COLOR") == nil
     guard clinux_terminal_hold(STDOUT_FILENO) == 0 else { throw SystemError("use the terminal", code: errno) }
     showScreen()
-    escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
+    escapeTimer = loop.makeTimer { [unowned self] in deliver(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
       // The shell may have changed the terminal's settings before it resumed easim.
@@ -92,11 +92,11 @@ final class Terminal: DescriptorHandler {
       return onEvent(.control("d"))
     }
     escapeTimer?.cancel()
-    tell(keys.read(bytes[..<count]))
+    deliver(keys.read(bytes[..<count]))
     if keys.isHolding { escapeTimer?.arm(at: loop.now + Self.escapeTime) }
   }
 
-  private func tell(_ keys: [Key]) {
+  private func deliver(_ keys: [Key]) {
     for key in keys {
       if key == .control("z") { suspend() } else { onEvent(key) }
     }

@@ -10,7 +10,7 @@ import IAP2
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
-  weak var door: PipeDoor?
+  weak var streams: PipeStreams?
   /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
   /// Ends a waiting stream whose client disconnects, because the stream would otherwise take up the next session.
@@ -19,17 +19,17 @@ final class PipeAccessory: PipeRole {
   let protocolName: String?
 
   private let loop: any EventLoop
-  private let tell: (String) -> Void
+  private let log: (String) -> Void
   private let isListening: Bool
   private let reconnects: Bool
   private var relays: [SessionRelay] = []
   private var sessions: [Session] = []
 
-  init(_ options: PipeOptions, on loop: any EventLoop, tell: @escaping (String) -> Void) {
+  init(_ options: PipeOptions, on loop: any EventLoop, log: @escaping (String) -> Void) {
     protocolName = options.shared.protocolName
     isListening = options.listen != nil
     reconnects = options.reconnects
-    (self.loop, self.tell) = (loop, tell)
+    (self.loop, self.log) = (loop, log)
   }
 
   func admit(_ relay: SessionRelay) {
@@ -41,16 +41,16 @@ final class PipeAccessory: PipeRole {
     relays.removeAll { $0 === relay }
     let (code, text) = relay.verdict(ending, otherEnd: "the device")
     if case .session = ending, reconnects, !relay.inputIsOver {
-      if let text { tell("\(text); waiting for the next session") }
+      if let text { log("\(text); waiting for the next session") }
       relays.append(relay)
       connect()
       return true
     }
     if isListening {
-      if let text { tell("a connection ended: \(text)") }
+      if let text { log("a connection ended: \(text)") }
     } else if verdict == nil {
       verdict = code
-      if let text { tell(text) }
+      if let text { log(text) }
     }
     return false
   }

@@ -94,7 +94,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
     }, report: report.show)
-  let door = try PipeDoor(options, on: runtime.loop, console, to: host)
+  let streams = try PipeStreams(options, on: runtime.loop, console, to: host)
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
@@ -104,10 +104,10 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
     verdict = host.verdict
-    progress = door.progress
-    door.closeSessions()
+    progress = streams.progress
+    streams.closeSessions()
   }
-  runtime.flush(door)
+  runtime.flush(streams)
   if let verdict, verdict != .unreachable { return verdict }
   if context.explainRefusal(console) { return .refused }
   if runtime.signal != nil, options.listen != nil { return .done }
@@ -140,15 +140,15 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
   let accessory = SimulatedAccessory(
     profile, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
     on: runtime.loop,
-    tellsMessages: true, link: { $0.lineRate = lineRate }, behavior: { PipeBehavior(pipe, otherwise: $0) },
+    reportsMessages: true, link: { $0.lineRate = lineRate }, behavior: { PipeBehavior(pipe, otherwise: $0) },
     report: report.show)
-  let door = try PipeDoor(options, on: runtime.loop, console, to: pipe)
+  let streams = try PipeStreams(options, on: runtime.loop, console, to: pipe)
   try accessory.plugIn()
   _ = runtime.run(until: { pipe.verdict != nil || accessory.failure != nil })
-  door.closeSessions()
+  streams.closeSessions()
   accessory.unplug(runtime.stopper ?? "the pipe is over")
   runtime.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
-  runtime.flush(door)
+  runtime.flush(streams)
   if let verdict = pipe.verdict { return verdict }
   if let failure = accessory.failure {
     console.err("easim: cannot be plugged in at \(options.place): \(failure)")
@@ -159,10 +159,10 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
 
 extension CommandRuntime {
   /// Waits until the last bytes are written or a signal arrives.
-  fileprivate func flush(_ door: PipeDoor) {
-    if signalCount > 0 { return door.abandon() }
+  fileprivate func flush(_ streams: PipeStreams) {
+    if signalCount > 0 { return streams.abandon() }
     var isFlushed = false
-    door.finish { isFlushed = true }
+    streams.finish { isFlushed = true }
     _ = run(until: { isFlushed })
   }
 }

@@ -7,7 +7,7 @@ import IAP2
 
 /// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
-  weak var door: PipeDoor?
+  weak var streams: PipeStreams?
   /// The exit code, or nil while the command is running. If the exit code is `unreachable`, the caller prints the
   /// message.
   private(set) var verdict: ExitCode?
@@ -16,7 +16,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   private let options: PipeOptions
   private let loop: any EventLoop
-  private let tell: (String) -> Void
+  private let log: (String) -> Void
   private var isListening: Bool { options.listen != nil }
   /// The accessory and protocol for new sessions, or nil while no session can be opened.
   private var target: (accessory: PublishedAccessory, protocolName: String)?
@@ -30,8 +30,8 @@ final class PipeHost: AppHandler, PipeRole {
     let timer: LoopTimer
   }
 
-  init(_ options: PipeOptions, on loop: any EventLoop, tell: @escaping (String) -> Void) {
-    (self.options, self.loop, self.tell) = (options, loop, tell)
+  init(_ options: PipeOptions, on loop: any EventLoop, log: @escaping (String) -> Void) {
+    (self.options, self.loop, self.log) = (options, loop, log)
   }
 
   // MARK: Streams
@@ -49,12 +49,12 @@ final class PipeHost: AppHandler, PipeRole {
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
-      tell("\(text ?? "the accessory disconnected"); waiting for it")
+      log("\(text ?? "the accessory disconnected"); waiting for it")
       admit(relay)
       return true
     }
     if isListening {
-      if let text { tell("a connection ended: \(text)") }
+      if let text { log("a connection ended: \(text)") }
     } else {
       end(code, text)
     }
@@ -75,8 +75,8 @@ final class PipeHost: AppHandler, PipeRole {
       case (true, false): "the accessory offered no protocol for a session"
       }
     if isListening {
-      tell("a connection ended: \(reason) within \(DurationText.format(options.shared.timeout))")
-      door?.remove(relay)
+      log("a connection ended: \(reason) within \(DurationText.format(options.shared.timeout))")
+      streams?.remove(relay)
       return
     }
     if relay.counts.sent + relay.counts.received > 0 {
@@ -91,7 +91,7 @@ final class PipeHost: AppHandler, PipeRole {
   private func end(_ code: ExitCode, _ text: String?) {
     guard verdict == nil else { return }
     verdict = code
-    if let text { tell(text) }
+    if let text { log(text) }
   }
 
   // MARK: Accessory
@@ -121,8 +121,8 @@ final class PipeHost: AppHandler, PipeRole {
         hadSession = true
       } catch {
         if isListening {
-          tell("a connection ended: \(error)")
-          door?.remove(next.relay)
+          log("a connection ended: \(error)")
+          streams?.remove(next.relay)
         } else {
           end(.checkFailed, error.description)
         }

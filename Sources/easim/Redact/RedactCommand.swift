@@ -72,7 +72,7 @@ private func runRedact(_ options: RedactOptions, _ console: Console) throws -> E
       console.out(out)
     }
   }
-  tell(redaction.names, options, console)
+  printNames(redaction.names, options, console)
   return .done
 }
 
@@ -84,7 +84,7 @@ private func place(besides path: String) -> String {
 }
 
 /// Prints how many secrets of each kind were replaced.
-private func tell(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
+private func printNames(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
   let counts = SecretKind.allCases.compactMap { kind in names.counts[kind].map { (kind, $0) } }
   guard console.isJSON else {
     for (kind, count) in counts {

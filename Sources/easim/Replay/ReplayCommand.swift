@@ -178,7 +178,7 @@ private func playAccessory(
   }
   let notice = WaitingNotice(on: runtime.loop) {
     accessory.waitsFor
-  } tell: {
+  } report: {
     console.show(TimelineEvent(time: runtime.loop.now, side: .accessory, kind: .note("waiting for \($0)")))
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
@@ -202,11 +202,11 @@ private final class WaitingNotice {
   private var last: String?
   private var told: String?
 
-  init(on loop: any EventLoop, _ waitsFor: @escaping () -> String?, tell: @escaping (String) -> Void) {
+  init(on loop: any EventLoop, _ waitsFor: @escaping () -> String?, report: @escaping (String) -> Void) {
     timer = loop.makeTimer { [unowned self] in
       let now = waitsFor()
       if let now, now == last, now != told {
-        tell(now)
+        report(now)
         told = now
       }
       last = now

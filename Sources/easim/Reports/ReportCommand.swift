@@ -102,7 +102,7 @@ private func add<Result: Report>(
   }
   output.write(sum.report)
   console.outJudged(console.isJSON ? sum.report.json.text : sum.report.text)
-  let isWhole = options.verb == .show || sum.tellMissing(console)
+  let isWhole = options.verb == .show || sum.reportMissing(console)
   return sum.report.outcome.isPassed && isWhole ? .done : .checkFailed
 }
 

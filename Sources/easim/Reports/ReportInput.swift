@@ -92,7 +92,7 @@ struct ReportSum<Result: Report> {
   }
 
   /// Prints which shards are missing. Returns true if no shards are missing.
-  func tellMissing(_ console: Console) -> Bool {
+  func reportMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }
     return unfinished.isEmpty && report.shards.isComplete

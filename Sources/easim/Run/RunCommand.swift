@@ -121,11 +121,11 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let lineRate = options.shared.faults.lineRate
   let handshakeTimeouts = HandshakeTimeouts(each: options.handshakeTimeout)
   let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
-  let keepFile = try options.shared.conduct.keeper(console)
+  let keepFile = try options.shared.hostSettings.keeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: signer ?? Profiles.coprocessor(for: profile), on: runtime.loop,
-      handshakeTimeouts: handshakeTimeouts, tellsMessages: true,
+      handshakeTimeouts: handshakeTimeouts, reportsMessages: true,
       link: {
         $0.lineRate = lineRate
         $0.interByteTimeout = interByteTimeout
@@ -253,7 +253,7 @@ struct ControlledRun {
   ) throws {
     (self.profiles, self.runtime, self.shared, self.console) = (profiles, runtime, shared, console)
     var settings = ControlServer.Settings(shared, on: runtime.loop)
-    settings.tellsMessages = true
+    settings.reportsMessages = true
     settings.report = console.show
     server = ControlServer(settings, on: runtime.loop)
     socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
@@ -262,9 +262,9 @@ struct ControlledRun {
   func run(
     at places: RunPorts, handshakeTimeout: Duration, limit: Duration?, interByteTimeout: Milliseconds?
   ) throws -> ExitCode {
-    let door = CaptureDoor.of(server, on: runtime.loop, console)
+    let captures = CaptureServer.of(server, on: runtime.loop, console)
     defer {
-      door?.close()
+      captures?.close()
       socket.close()
     }
     let ports = try places.ports(for: profiles)

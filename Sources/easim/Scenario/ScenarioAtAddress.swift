@@ -47,7 +47,7 @@ final class ScenarioAtAddress {
     side.tearDown()
     runtime.settle(until: { side.device.cableCount == 0 && options.isQuiet })
     if !ended, let code = runtime.stopped(console, " before the scenario ended") { return code }
-    return verdict.tell(console, at: runtime.loop.now)
+    return verdict.printResult(console, at: runtime.loop.now)
   }
 
   private func giveUp() -> ExitCode {

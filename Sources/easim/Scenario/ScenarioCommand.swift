@@ -262,7 +262,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
     if let trace = console.trace, options.otherName(for: scenario) != nil {
       try add(scenario, trace.recorder, verdict, options, to: trace)
     }
-    return verdict.tell(console, at: time)
+    return verdict.printResult(console, at: time)
   }
   settings.authentication = .real
   var scenario = scenario
@@ -275,11 +275,11 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   let verdict = player.verdict
   player.tearDown()
   runtime.settle(until: { player.world.device.cableCount == 0 })
-  return verdict.tell(console, at: runtime.loop.now)
+  return verdict.printResult(console, at: runtime.loop.now)
 }
 
 extension ScenarioVerdict {
-  func tell(_ console: Console, at time: Instant) -> ExitCode {
+  func printResult(_ console: Console, at time: Instant) -> ExitCode {
     console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
     return passed ? .done : .checkFailed
   }

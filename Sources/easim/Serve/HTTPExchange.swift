@@ -51,7 +51,7 @@ final class HTTPExchange {
     if unsent.droppedCount > 0 {
       isEnding = true
       // The client is not reading, so the end of the stream cannot be sent.
-      HTTPDoor.shutDown(connection)
+      HTTPServer.shutDown(connection)
     } else if unsent.count == 0 {
       unsent.add(": \n\n")
     }

@@ -96,15 +96,15 @@ extension CommandRuntime {
   ) throws -> ExitCode {
     let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
     let token = SecretToken.make()
-    let door = try HTTPDoor(server, host: "127.0.0.1", port: 0, token: token, on: loop)
+    let http = try HTTPServer(server, host: "127.0.0.1", port: 0, token: token, on: loop)
     let flicker = Quirk.flicker(profile.quirks.flicker ?? Flicker())
     let demo = PageDemo(reference, flicker: flicker, on: server, loop) {
       console.err("easim: the demonstration stopped: \($0)")
     }
     demo.start(profile.protocols.first?.name ?? "")
-    console.outPageAddress("http://\(door.address)/#\(token)")
+    console.outPageAddress("http://\(http.address)/#\(token)")
     _ = run(until: { false })
-    door.stop()
+    http.stop()
     server.stop()
     settle(until: { server.isQuiet })
     return .done

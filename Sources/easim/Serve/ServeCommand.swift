@@ -68,18 +68,18 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
     if options.isStandard { console.err(line) } else { console.out(line) }
     return remote
   }
-  let door = CaptureDoor.of(server, on: runtime.loop, console)
+  let captures = CaptureServer.of(server, on: runtime.loop, console)
   defer {
-    door?.close()
+    captures?.close()
     socket?.close()
     remote?.close()
   }
   var code = ExitCode.done
   if options.isStandard {
-    let door = try DescriptorDoor(standardFor: server.makeClient(), on: runtime.loop)
-    _ = runtime.run(until: { door.isOver })
-    door.close("easim is exiting")
-    if let failure = door.failure {
+    let connection = try StreamConnection(standardFor: server.makeClient(), on: runtime.loop)
+    _ = runtime.run(until: { connection.isOver })
+    connection.close("easim is exiting")
+    if let failure = connection.failure {
       console.err("easim: the client has ended: \(failure)")
       code = .usage
     }
@@ -87,7 +87,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
     let (host, port) = try place(options.http ?? "127.0.0.1:0", of: "--http")
     let token = SecretToken.make()
     var told: Set<String> = []
-    let http = try HTTPDoor(
+    let http = try HTTPServer(
       server, host: host, port: port, settings.transport, token: token, on: runtime.loop
     ) { trouble in
       switch trouble {

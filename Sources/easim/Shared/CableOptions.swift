@@ -22,8 +22,8 @@ final class CableOptions {
   private var transcript: TranscriptFile?
   private var recorder: CaptureRecorder?
   private var faultyChannels: [WeakChannel] = []
-  private var door: CaptureDoor?
-  private var offers: [CaptureDoor.Offer] = []
+  private var captureServer: CaptureServer?
+  private var offers: [CaptureServer.Offer] = []
 
   private struct WeakChannel {
     weak var channel: FaultChannel?
@@ -58,7 +58,7 @@ final class CableOptions {
       made: { [weak self] channel in self?.keep(channel) },
       report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) },
       struck: recorder.map { recorder in { recorder.struck($0, at: end, named: place) } })
-    if door != nil { cable = offer(place, accessory).taps.tap(cable, at: end, on: loop) }
+    if captureServer != nil { cable = offer(place, accessory).taps.tap(cable, at: end, on: loop) }
     if let recorder {
       cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
     }
@@ -71,16 +71,18 @@ final class CableOptions {
   /// Wireshark, and 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
-    door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
-    if let door { console.witnesses.append { [weak door] in door?.note($0) } }
+    captureServer = try? CaptureServer(on: loop, offers: { [weak self] in self?.offers ?? [] }) {
+      console.err("easim: \($0)")
+    }
+    if let captureServer { console.witnesses.append { [weak captureServer] in captureServer?.note($0) } }
   }
 
   /// Offers Wireshark an accessory's cables before the accessory is plugged in.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
-  private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
+  private func offer(_ place: String, _ accessory: String) -> CaptureServer.Offer {
     if let found = offers.first(where: { $0.place == place && $0.name == accessory }) { return found }
-    let made = CaptureDoor.Offer(
+    let made = CaptureServer.Offer(
       id: "\(offers.count + 1)", name: accessory, place: place, epoch: CaptureFile.epoch(at: loop.now),
       taps: CableTaps())
     offers.append(made)
@@ -88,8 +90,8 @@ final class CableOptions {
   }
 
   func closeDoor() {
-    door?.close()
-    door = nil
+    captureServer?.close()
+    captureServer = nil
   }
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }

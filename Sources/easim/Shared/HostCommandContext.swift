@@ -120,9 +120,9 @@ extension DeviceSettings {
     _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
   ) throws {
     self.init(authenticator: AccessoryVerifier())
-    (tellsMessages, watchesLines) = (true, true)
+    (reportsMessages, watchesLines) = (true, true)
     peer.link.lineRate = shared.faults.lineRate
-    try shared.conduct.apply(to: &self, on: loop, console)
+    try shared.hostSettings.apply(to: &self, on: loop, console)
     shared.tolerance.apply(to: &self, at: address, timeout: timeout)
   }
 }

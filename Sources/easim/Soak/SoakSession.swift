@@ -53,7 +53,7 @@ final class SoakSession {
       first: options.first, seeds: options.total, shard: options.output.shard,
       stoppedBy: runtime.stopper, program: Version.program)
     (report.allowsEmpty, report.took) = (options.allowsEmpty, .seconds(seconds))
-    return SoakVerdict(report: report, options: options, seconds: seconds, busy: busy).tell(
+    return SoakVerdict(report: report, options: options, seconds: seconds, busy: busy).printResult(
       console, at: runtime.loop.now)
   }
 

@@ -13,11 +13,11 @@ struct SoakVerdict {
   /// The processor time that was used. Processor time depends less on the machine's load than elapsed time does.
   let busy: Double
 
-  func tell(_ console: Console, at now: Instant) -> ExitCode {
+  func printResult(_ console: Console, at now: Instant) -> ExitCode {
     if !console.isJSON { console.out("\(report.coverage)") }
     for failure in report.failures {
       if let shrunk = failure.shrunk {
-        tell(failure, shrunk, console, at: now)
+        printResult(failure, shrunk, console, at: now)
       } else if !console.isJSON {
         console.outJudged(report.line(of: failure))
       }
@@ -35,7 +35,7 @@ struct SoakVerdict {
 
   // MARK: Failures
 
-  private func tell(
+  private func printResult(
     _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ console: Console, at now: Instant
   ) {
     let path = save(failure.seed, shrunk, console)

@@ -122,8 +122,8 @@ import Testing
   }
 
   @Test mutating func theLatestNewsHasTheLastLinesAndIsWrapped() {
-    for number in 0..<200 { screen.tell(EADemoApp.Line(text: "news \(number)")) }
-    screen.tell(EADemoApp.Line(text: "a long line that wraps", isError: true))
+    for number in 0..<200 { screen.append(EADemoApp.Line(text: "news \(number)")) }
+    screen.append(EADemoApp.Line(text: "a long line that wraps", isError: true))
     #expect(screen.news.count == EADemoScreen.newsLimit)
     let rows = screen.rows(demo.app, width: 16, height: 13)
     #expect(rows.count == 13)
@@ -179,7 +179,7 @@ import Testing
 
   @Test mutating func aScreenIsNeverWiderOrHigherThanTheTerminal() {
     handle(.appeared(EADemoTranscript.accessory(1, "李未可 View AI眼镜", "com.example.a")))
-    screen.tell(EADemoApp.Line(text: "李未可李未可李未可"))
+    screen.append(EADemoApp.Line(text: "李未可李未可李未可"))
     for page in 0..<3 {
       for (width, height) in [(1, 1), (2, 3), (5, 4), (20, 8), (200, 60)] {
         let rows = screen.rows(demo.app, width: width, height: height)

@@ -136,6 +136,6 @@ import Testing
     _ = demo.handle(.received([1, 2, 3]))
     #expect(demo.type("save /tmp/a b") == ["save 3 to /tmp/a b"])
     #expect(demo.type("unplug") == ["unplugged", "unplug"])
-    #expect(demo.app.saved("f", "no room", count: 3) == [.say(EADemoApp.Line(text: "f: no room", isError: true))])
+    #expect(demo.app.saved("f", "no room", count: 3) == [.output(EADemoApp.Line(text: "f: no room", isError: true))])
   }
 }

@@ -47,7 +47,7 @@ struct EADemoTranscript {
       case .save(let bytes, let path): "save \(bytes.count) to \(path)"
       case .move(let state): "move to \(state)"
       case .quit: "quit"
-      case .say(let line): line.isError ? "! \(line.text)" : line.text
+      case .output(let line): line.isError ? "! \(line.text)" : line.text
       }
     }
   }

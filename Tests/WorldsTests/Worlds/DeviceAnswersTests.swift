@@ -20,7 +20,7 @@ import Testing
 
     init(_ profile: String, _ change: (inout World.Settings) -> Void = { _ in }) throws {
       var settings = World.Settings()
-      settings.tellsMessages = true
+      settings.reportsMessages = true
       change(&settings)
       world = World(settings, on: loop)
       accessory = world.add(try ProfileLibrary().profile(profile))
@@ -88,7 +88,7 @@ import Testing
       ])
     let serial = play.accessory.profile.identity.serialNumber
     #expect(
-      play.world.device.say(.powerUpdate, [.init(5, .bytes([2])), .init(6, .bytes([0, 100]))], toSerial: serial) == 1)
+      play.world.device.send(.powerUpdate, [.init(5, .bytes([2])), .init(6, .bytes([0, 100]))], toSerial: serial) == 1)
     try play.run(.seconds(1))
     #expect(
       play.messages(.accessory, .received).last
@@ -110,7 +110,7 @@ import Testing
     let sentences = play.messages(.device, .received)
     #expect(sentences.count == 6)
     #expect(sentences.first?.hasPrefix("FFFB LocationInformation NMEA-sentence=\"$GPGGA,") == true)
-    play.world.device.say(MessageID(rawValue: 0xFFFC), [])
+    play.world.device.send(MessageID(rawValue: 0xFFFC), [])
     try play.run(.seconds(5))
     #expect(play.messages(.device, .received).count == 6)
     #expect(play.warnings == [])
@@ -171,8 +171,8 @@ import Testing
     let play = try Play("echo")
     try play.accessory.plugIn()
     try play.run(.seconds(1))
-    #expect(play.accessory.say(MessageID(rawValue: 0x6802), [.init(0, .bytes([0, 1]))]))
-    #expect(play.accessory.say(MessageID(rawValue: 0xBEEF), []))
+    #expect(play.accessory.send(MessageID(rawValue: 0x6802), [.init(0, .bytes([0, 1]))]))
+    #expect(play.accessory.send(MessageID(rawValue: 0xBEEF), []))
     try play.run(.seconds(1))
     #expect(
       play.warnings == [
@@ -196,7 +196,7 @@ import Testing
       ScenarioSource(name: "s", path: "s", bytes: Array(text.utf8)), profiles: ProfileLibrary())
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
-    settings.tellsMessages = true
+    settings.reportsMessages = true
     let player = ScenarioPlayer(scenario, client: RobustClient.self, settings: settings, on: loop)
     player.start()
     _ = try loop.run(until: { player.isOver }, limit: .seconds(60))

@@ -9,10 +9,10 @@ import Testing
 
 /// Checks that control messages appear as events on both sides, and that undeclared messages cause warnings.
 @Suite struct MessageEventTests {
-  private func messages(_ tellsMessages: Bool) throws -> [TimelineEvent] {
+  private func messages(_ reportsMessages: Bool) throws -> [TimelineEvent] {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
-    settings.tellsMessages = tellsMessages
+    settings.reportsMessages = reportsMessages
     let world = World(settings, on: loop)
     try world.add(try ProfileLibrary().profile("echo")).plugIn()
     _ = try loop.run(until: { false }, limit: .seconds(5))

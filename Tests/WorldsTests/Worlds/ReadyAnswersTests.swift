@@ -136,7 +136,7 @@ import Testing
     let profile = try ProfileLibrary().template(text: Array(text.utf8), file: "p", name: "p").profile
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
-    settings.tellsMessages = true
+    settings.reportsMessages = true
     let world = World(settings, on: loop)
     try world.add(profile).plugIn()
     _ = try loop.run(until: { false }, limit: .seconds(3))

@@ -75,7 +75,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func send() {
       sending.run { sendWhatIsDue() }
-      tellOthers()
+      notifyOthers()
     }
 
     private func sendWhatIsDue() {
@@ -127,7 +127,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     // MARK: The other sessions
 
-    private func tellOthers() {
+    private func notifyOthers() {
       for line in machine.notes.take() {
         if line.isWarning { context.warn(line.text) } else { context.note(line.text) }
       }
@@ -152,7 +152,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     func session(_ session: Session, endedWith end: SessionEnd) {
       timer?.cancel()
       hub.leave(self)
-      tellOthers()
+      notifyOthers()
       for total in machine.notes.totals { context.note(total) }
       if machine.waiting > 0 { context.note("\(machine.waiting) answers were not sent") }
     }

@@ -111,7 +111,7 @@ struct AppTranscript {
       switch action {
       case .post(.connect(let it)): return (["connect \(it.connectionID)"] + it.protocols).joined(separator: " ")
       case .post(.disconnect(let it)): return (["disconnect \(it.connectionID)"] + it.protocols).joined(separator: " ")
-      case .tellDelegate(let it): return "delegate \(it.connectionID)"
+      case .notifyDelegate(let it): return "delegate \(it.connectionID)"
       case .closeSessions: return "sessions close"
       case .hold(let isHeld): return isHeld ? "sessions wait" : "sessions go on"
       case .alert(let text):

@@ -3,9 +3,9 @@ import LinuxIO
 
 /// Connects one client to the server over stdin and stdout, or over a connected socket.
 ///
-/// The door reads only while the client accepts calls, so a client that does not read its answers blocks only itself.
-/// When the input ends, the door sends all pending answers and then closes the client.
-package final class DescriptorDoor {
+/// The connection reads only while the client accepts calls, so a client that does not read its answers blocks only
+/// itself. When the input ends, the connection sends all pending answers and then closes the client.
+package final class StreamConnection {
   private let stream: any ByteStream
   private let client: RPCLines
   /// Whether the client uses stdin and stdout. If the client uses stdin and stdout, a closed output means that the
@@ -26,8 +26,8 @@ package final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Serves a client on a connected socket. Some bytes may already have been read from the socket. The door closes the
-  /// socket when the client has ended.
+  /// Serves a client on a connected socket. Some bytes may already have been read from the socket. The connection closes
+  /// the socket when the client has ended.
   package convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -89,7 +89,7 @@ package final class DescriptorDoor {
   }
 }
 
-extension DescriptorDoor: ByteStreamHandler {
+extension StreamConnection: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int {
     guard !isEnding, client.wantsToRead else { return 0 }
     client.receive(bytes)

@@ -10,28 +10,28 @@ protocol PipeRole: AnyObject {
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
   /// What to do with a stream if its client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// The door that provides the streams. The door itself sets this property.
-  var door: PipeDoor? { get set }
+  /// The streams, which set this property themselves.
+  var streams: PipeStreams? { get set }
 }
 
 /// The streams of a pipe: either stdin and stdout, or the connections to a listener.
-final class PipeDoor {
+final class PipeStreams {
   private static let mostConnections = 256
 
   private let loop: any PollingLoop
   private let linger: Duration
-  private let tell: (String) -> Void
+  private let log: (String) -> Void
   private unowned let role: any PipeRole
   private var listener: (any Listener)?
   private var relays: [SessionRelay] = []
   private var refusals: ReportLimit?
   private var whenEmpty: (() -> Void)?
 
-  /// Creates a door, which must not outlive `role`.
+  /// Creates the streams, which must not outlive `role`.
   init(_ options: PipeOptions, on loop: any PollingLoop, _ console: Console, to role: any PipeRole) throws {
     (self.loop, self.role, linger) = (loop, role, options.linger)
-    tell = { console.err("easim: \($0)") }
-    role.door = self
+    log = { console.err("easim: \($0)") }
+    role.streams = self
     guard let address = options.listen else {
       add(try DescriptorStream.standard(on: loop), whenReaderLeaves: .close)
       return

@@ -12,7 +12,7 @@ import LinuxIO
 /// headers is limited, as is the number of connections and streams. A connection that has been silent for
 /// ``Limits/silence`` is closed unless it is an event stream. If there are too many connections, ``HTTPPlaces`` decides
 /// which one to close.
-final class HTTPDoor: DescriptorHandler {
+final class HTTPServer: DescriptorHandler {
   struct Limits {
     var connections = 1_200
     var streams = 1_024
@@ -79,7 +79,7 @@ final class HTTPDoor: DescriptorHandler {
     accept = { [weak self] in self?.handle($0) }
     guard
       let daemon = cmicrohttpd_start(
-        HTTPDoor.handle, HTTPDoor.completed, HTTPDoor.changed, Unmanaged.passUnretained(self).toOpaque(),
+        HTTPServer.handle, HTTPServer.completed, HTTPServer.changed, Unmanaged.passUnretained(self).toOpaque(),
         UInt32(limits.connections), UInt32(limits.silence), limits.memory)
     else { throw UsageError("the HTTP server could not be started") }
     self.daemon = daemon
@@ -175,8 +175,8 @@ final class HTTPDoor: DescriptorHandler {
 
   private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
     guard let context, let connection else { return }
-    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
-    if cmicrohttpd_has_begun(change) != 0 { door.wait(connection) } else { door.places.leave(connection) }
+    let http = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+    if cmicrohttpd_has_begun(change) != 0 { http.wait(connection) } else { http.places.leave(connection) }
   }
 
   private func wait(_ connection: OpaquePointer) {
@@ -191,17 +191,17 @@ final class HTTPDoor: DescriptorHandler {
   private static var no: MHD_Result { cmicrohttpd_result(0) }
 
   private static let handle: MHD_AccessHandlerCallback = { context, connection, url, method, _, data, size, state in
-    guard let context, let connection, let url, let method, let size, let state else { return HTTPDoor.no }
-    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
-    return door.handle(connection, String(cString: url), String(cString: method), data, size, state)
+    guard let context, let connection, let url, let method, let size, let state else { return HTTPServer.no }
+    let http = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+    return http.handle(connection, String(cString: url), String(cString: method), data, size, state)
   }
 
   private static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
     guard let context, let key = state?.pointee else { return }
-    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
-    guard let exchange = door.exchanges.removeValue(forKey: UnsafeRawPointer(key)) else { return }
+    let http = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+    guard let exchange = http.exchanges.removeValue(forKey: UnsafeRawPointer(key)) else { return }
     exchange.end()
-    door.wait(exchange.connection)
+    http.wait(exchange.connection)
   }
 
   private func handle(
@@ -281,7 +281,7 @@ final class HTTPDoor: DescriptorHandler {
 
   private func answer(
     _ connection: OpaquePointer, _ status: UInt32, _ type: String, bytes: [UInt8],
-    policy: String = HTTPDoor.strictest, _ headers: [(String, String)] = []
+    policy: String = HTTPServer.strictest, _ headers: [(String, String)] = []
   ) -> MHD_Result {
     guard let response = bytes.withUnsafeBytes({ cmicrohttpd_response($0.baseAddress, $0.count) }) else {
       return Self.no
@@ -349,7 +349,7 @@ final class HTTPDoor: DescriptorHandler {
     }
     guard
       let response = MHD_create_response_from_callback(
-        UInt64.max, 16 * 1024, HTTPDoor.read, Unmanaged.passUnretained(exchange).toOpaque(), nil)
+        UInt64.max, 16 * 1024, HTTPServer.read, Unmanaged.passUnretained(exchange).toOpaque(), nil)
     else { return Self.no }
     defer { MHD_destroy_response(response) }
     Self.addHeaders(response, "text/event-stream")

@@ -7,7 +7,7 @@ import LinuxIO
 
 /// What a host command sends to accessories, and which data from accessories the command saves: `--device-profile` and
 /// `--save-files`.
-struct HostConduct: Sendable {
+struct HostSettings: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
 

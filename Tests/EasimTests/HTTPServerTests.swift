@@ -7,7 +7,7 @@ import Testing
 
 @testable import easim
 
-@Suite(.waits, .serialized) struct HTTPDoorTests {
+@Suite(.waits, .serialized) struct HTTPServerTests {
   private final class Visitor: ChannelHandler {
     private(set) var received: [UInt8] = []
     private(set) var isOver = false
@@ -49,18 +49,18 @@ import Testing
   private final class Site {
     let loop: EpollLoop
     let server: ControlServer
-    let door: HTTPDoor
-    private(set) var troubles: [HTTPDoor.Trouble] = []
+    let http: HTTPServer
+    private(set) var troubles: [HTTPServer.Trouble] = []
 
     init(
-      _ options: TransportOptions = TransportOptions(), _ change: (inout HTTPDoor.Limits) -> Void = { _ in }
+      _ options: TransportOptions = TransportOptions(), _ change: (inout HTTPServer.Limits) -> Void = { _ in }
     ) throws {
       loop = try EpollLoop(seed: 7)
       server = ControlServer(ControlServer.Settings(), on: loop)
-      var limits = HTTPDoor.Limits()
+      var limits = HTTPServer.Limits()
       change(&limits)
       let box = Box()
-      door = try HTTPDoor(
+      http = try HTTPServer(
         server, host: "127.0.0.1", port: 0, options, token: "secret", on: loop, limits: limits
       ) { box.site?.troubles.append($0) }
       box.site = self
@@ -69,16 +69,16 @@ import Testing
     private final class Box { weak var site: Site? }
 
     deinit {
-      door.stop()
+      http.stop()
       server.stop()
     }
 
-    func visit(_ text: String) throws -> Visitor { try Visitor(door.address, sending: text, on: loop) }
+    func visit(_ text: String) throws -> Visitor { try Visitor(http.address, sending: text, on: loop) }
 
     func request(
       _ start: String, host: String? = nil, headers: String = "Authorization: Bearer secret\r\n", body: String = ""
     ) -> String {
-      "\(start) HTTP/1.1\r\nHost: \(host ?? door.address)\r\nConnection: close\r\n\(headers)"
+      "\(start) HTTP/1.1\r\nHost: \(host ?? http.address)\r\nConnection: close\r\n\(headers)"
         + (body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n") + "\r\n" + body
     }
 
@@ -145,14 +145,14 @@ import Testing
     let server = ControlServer(ControlServer.Settings(), on: loop)
     defer { server.stop() }
     #expect(throws: TransportError.remoteNotAllowed(.tcp(host: "0.0.0.0", port: 0))) {
-      _ = try HTTPDoor(server, host: "0.0.0.0", port: 0, token: "secret", on: loop)
+      _ = try HTTPServer(server, host: "0.0.0.0", port: 0, token: "secret", on: loop)
     }
   }
 
   @Test func aBodyThatIsTooLargeIsRefused() throws {
     let site = try Site()
     let head =
-      "POST /rpc HTTP/1.1\r\nHost: \(site.door.address)\r\nConnection: close\r\nAuthorization: Bearer secret\r\n"
+      "POST /rpc HTTP/1.1\r\nHost: \(site.http.address)\r\nConnection: close\r\nAuthorization: Bearer secret\r\n"
     let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
     site.wait { !declared.text.isEmpty || declared.isOver }
     #expect(declared.status == "413" || declared.isOver)
@@ -270,7 +270,7 @@ import Testing
     let site = try Site { $0.heartbeat = .milliseconds(50) }
     let reader = try site.visit(site.request("GET /events"))
     reader.reads = false
-    site.wait { site.door.streams == 1 }
+    site.wait { site.http.streams == 1 }
     let client = RPCLines(site.server.makeClient())
     var lines = ""
     for id in 1...2 {
@@ -288,6 +288,6 @@ import Testing
     }
     guard case .readerDropped(let events)? = site.troubles.first else { return }
     #expect(events > 0)
-    #expect(site.door.streams == 0)
+    #expect(site.http.streams == 0)
   }
 }

@@ -3,8 +3,8 @@ import AccessoryCore
 /// A client that sends and receives lines of JSON-RPC. The owner of this object does the I/O.
 ///
 /// - While more than ``mostUnsent`` bytes are unsent, no further lines are handled: ``wantsToRead`` becomes false, and
-///   the door stops reading. Therefore, a client that does not read its answers blocks only itself, and no buffer grows
-///   without limit.
+///   the connection stops reading. Therefore, a client that does not read its answers blocks only itself, and no buffer
+///   grows without limit.
 /// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
 ///   how many notifications were dropped.
 public final class RPCLines {

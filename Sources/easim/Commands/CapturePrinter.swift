@@ -5,7 +5,7 @@ import Glibc
 import LinuxIO
 
 /// Prints each packet of a capture as it is read, or a summary of the capture's links and sessions.
-final class CaptureTeller {
+final class CapturePrinter {
   struct Wish {
     var isVerbose = false
     var wantsStatistics = false
@@ -36,7 +36,7 @@ final class CaptureTeller {
   }
 
   /// Decodes a file; `-` means stdin.
-  func tell(_ path: String) throws -> ExitCode {
+  func printFile(_ path: String) throws -> ExitCode {
     let name = path == "-" ? "stdin" : path
     let progress = ReadingProgress(path, console)
     defer { progress.end() }
@@ -51,7 +51,7 @@ final class CaptureTeller {
       progress.end()
       if !console.hasNoReader {
         try decoder.finish(handle)
-        if !wish.showsPackets { analysis.finish().forEach(tell) }
+        if !wish.showsPackets { analysis.finish().forEach(show) }
       }
       flush()
       if let failure { throw failure }
@@ -89,10 +89,10 @@ final class CaptureTeller {
     case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
     default: break
     }
-    analysis.add(entry).forEach(tell)
+    analysis.add(entry).forEach(show)
   }
 
-  private func tell(_ event: CaptureAnalysis.Event) {
+  private func show(_ event: CaptureAnalysis.Event) {
     switch event {
     case .finding(let sentence):
       guard wish.checks else { return }

@@ -13,7 +13,7 @@ import LinuxIO
 /// pcapng stream of that accessory's cables. The stream continues until the client or easim closes the connection.
 ///
 /// A slow reader never delays a cable. If a reader leaves too many bytes unread, its connection is closed.
-final class CaptureDoor {
+final class CaptureServer {
   typealias Offer = ControlServer.Recordable
 
   static let mostReaders = 64
@@ -89,10 +89,10 @@ final class CaptureDoor {
   }
 }
 
-extension CaptureDoor {
-  /// Opens a door to the cables of a server's accessories, or returns nil if the local directory cannot be used.
-  static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
-    try? CaptureDoor(on: loop, offers: { server.recordables }) { console.err("easim: \($0)") }
+extension CaptureServer {
+  /// Offers the cables of a server's accessories, or returns nil if the local directory cannot be used.
+  static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureServer? {
+    try? CaptureServer(on: loop, offers: { server.recordables }) { console.err("easim: \($0)") }
   }
 }
 
@@ -127,7 +127,7 @@ private final class CaptureReader {
     stream.resumeReading()
   }
 
-  func record(_ offer: CaptureDoor.Offer, _ key: Int, tooSlow: @escaping () -> Void) {
+  func record(_ offer: CaptureServer.Offer, _ key: Int, tooSlow: @escaping () -> Void) {
     let recorder = CaptureRecorder(
       program: "easim \(Version.current)", epoch: offer.epoch, comment: "easim: \(offer.title)"
     ) { [weak self] block in

@@ -29,7 +29,7 @@ package final class ControlPort {
   private let warn: (String) -> Void
   private var listener: (any Listener)?
   private var newcomers: [Newcomer] = []
-  private var doors: [ObjectIdentifier: DescriptorDoor] = [:]
+  private var connections: [ObjectIdentifier: StreamConnection] = [:]
   private var warned: Set<String> = []
 
   /// Starts listening.
@@ -70,9 +70,9 @@ package final class ControlPort {
     server.portAddresses.removeAll { $0 == address.description }
     for newcomer in newcomers { newcomer.close() }
     newcomers = []
-    let open = doors
-    doors = [:]
-    for door in open.values { door.close("easim is exiting") }
+    let open = connections
+    connections = [:]
+    for connection in open.values { connection.close("easim is exiting") }
   }
 
   private func handle(_ event: ListenerEvent) {
@@ -82,7 +82,7 @@ package final class ControlPort {
       let newcomer = Newcomer(socket, peer, needsLine: token != nil)
       if token != nil {
         if newcomers.count >= Self.mostNewcomers { newcomers.removeFirst().close() }
-      } else if newcomers.count + doors.count >= Self.mostClients {
+      } else if newcomers.count + connections.count >= Self.mostClients {
         return warnOnce("closed a connection because \(Self.mostClients) are open, which is the limit")
       }
       newcomers.append(newcomer)
@@ -142,16 +142,16 @@ package final class ControlPort {
   }
 
   private func serve(_ newcomer: Newcomer) {
-    guard doors.count < Self.mostClients else {
+    guard connections.count < Self.mostClients else {
       return refuse(newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, which is the limit"))
     }
     let client = server.makeClient()
     client.cameByPort = true
     let id = ObjectIdentifier(client)
     do {
-      doors[id] = try DescriptorDoor(
+      connections[id] = try StreamConnection(
         takingSocket: newcomer.release(), after: newcomer.rest, for: client, on: loop
-      ) { [weak self] in self?.doors[id] = nil }
+      ) { [weak self] in self?.connections[id] = nil }
     } catch {
       client.close("the connection failed")
       warnOnce("a connection could not be served: \(error)")
