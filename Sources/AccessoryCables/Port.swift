@@ -39,13 +39,20 @@ public struct PortAppearance: Equatable, Sendable {
   /// The protocols that the accessory currently offers.
   public var protocols: [String]
 
+  /// Creates an appearance.
+  public init(
+    name: String = "", serial: String = "", manufacturer: String = "", model: String = "", protocols: [String] = []
+  ) {
+    (self.name, self.serial, self.manufacturer) = (name, serial, manufacturer)
+    (self.model, self.protocols) = (model, protocols)
+  }
+
   /// Creates the appearance of an accessory that has this profile and currently offers `protocols`.
   public init(_ profile: Profile, offering protocols: [String]) {
-    name = profile.identity.name
-    serial = profile.identity.serialNumber
-    manufacturer = profile.identity.manufacturer
-    model = profile.identity.modelNumber
-    self.protocols = protocols
+    let identity = profile.identity
+    self.init(
+      name: identity.name, serial: identity.serialNumber, manufacturer: identity.manufacturer,
+      model: identity.modelNumber, protocols: protocols)
   }
 }
 

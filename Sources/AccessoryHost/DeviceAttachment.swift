@@ -254,7 +254,7 @@ final class DeviceAttachment: ConnectionOwner {
     let names = identified.protocols.joined(separator: ", ")
     log(.identification(names.isEmpty ? "no protocols" : names))
     beginRules(judged.identification)
-    for difference in announced?.differences(from: judged.identification) ?? [] { log(.warning(difference)) }
+    for difference in announced?.appearance.differences(from: judged.identification) ?? [] { log(.warning(difference)) }
     if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) {
       perform(action)
     }
@@ -309,7 +309,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 }
 
-extension LocalCard {
+extension PortAppearance {
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
       said == `is`

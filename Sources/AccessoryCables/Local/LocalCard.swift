@@ -15,33 +15,16 @@ public struct LocalCard: Equatable, Sendable {
   /// The version of the format that ``json`` writes.
   public static let version = 1
 
-  /// The name shown to users.
-  public var name: String
-  /// The serial number.
-  public var serial: String
-  /// The manufacturer.
-  public var manufacturer: String
-  /// The model number.
-  public var model: String
-  /// The protocols that the accessory currently offers. The list is empty during the first half of a flicker.
-  public var protocols: [String]
+  /// What hosts can see. The list of protocols is empty during the first half of a flicker.
+  public var appearance: PortAppearance
   /// The ID of the process that simulates the accessory.
   public var process: ProcessIdentity
   /// When the accessory was attached, in microseconds since 1970 (precise enough to sort accessories by arrival).
   public var attachedAt: Int
 
   /// Creates a card.
-  public init(
-    name: String, serial: String, manufacturer: String, model: String, protocols: [String], process: ProcessIdentity,
-    attachedAt: Int
-  ) {
-    self.name = name
-    self.serial = serial
-    self.manufacturer = manufacturer
-    self.model = model
-    self.protocols = protocols
-    self.process = process
-    self.attachedAt = attachedAt
+  public init(_ appearance: PortAppearance, process: ProcessIdentity, attachedAt: Int) {
+    (self.appearance, self.process, self.attachedAt) = (appearance, process, attachedAt)
   }
 
   /// When the accessory was attached, in seconds since 1970.
@@ -86,17 +69,15 @@ private struct CardFile: Equatable {
   var socket: String
 
   static let empty = CardFile(
-    card: LocalCard(
-      name: "", serial: "", manufacturer: "", model: "", protocols: [],
-      process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
+    card: LocalCard(PortAppearance(), process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
 
   static let format = Record("card", "an attached accessory's entry in the local directory", empty) {
     Field("v", \.version, .integer(1...Int(Int32.max)), "the version of the format", isRequired: true)
-    Field("name", \.card.name, .text, "the name people see", isRequired: true)
-    Field("serial", \.card.serial, .text, "the serial number", isRequired: true)
-    Field("manufacturer", \.card.manufacturer, .text, "the manufacturer", isRequired: true)
-    Field("model", \.card.model, .text, "the model number", isRequired: true)
-    Field("protocols", \.card.protocols, .list(of: .text), "its current protocols", isRequired: true)
+    Field("name", \.card.appearance.name, .text, "the name people see", isRequired: true)
+    Field("serial", \.card.appearance.serial, .text, "the serial number", isRequired: true)
+    Field("manufacturer", \.card.appearance.manufacturer, .text, "the manufacturer", isRequired: true)
+    Field("model", \.card.appearance.model, .text, "the model number", isRequired: true)
+    Field("protocols", \.card.appearance.protocols, .list(of: .text), "its current protocols", isRequired: true)
     Field("pid", \.pid, .integer(1...Int32.max), "the process that runs the accessory", isRequired: true)
     Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
     Field(

@@ -95,12 +95,10 @@ final class LocalFinder: AccessoryFinder {
 extension FoundAccessory {
   /// Creates the description of an accessory from its card.
   public init(_ card: LocalCard, of entry: LocalEntry) {
-    self.init(key: entry.name, identity: card.serial, address: entry.directory.address(of: card.serial))
-    name = card.name
-    manufacturer = card.manufacturer
-    model = card.model
-    serial = card.serial
-    protocols = card.protocols
+    let shown = card.appearance
+    self.init(key: entry.name, identity: shown.serial, address: entry.directory.address(of: shown.serial))
+    (name, manufacturer, model) = (shown.name, shown.manufacturer, shown.model)
+    (serial, protocols) = (shown.serial, shown.protocols)
     self.card = card
   }
 }

@@ -55,7 +55,7 @@ final class LocalPort: Port {
     guard appearance != self.appearance else { return }
     self.appearance = appearance
     guard let plugged else { return }
-    do { try plugged.entry.write(card(appearance, since: plugged.attachedAt)) } catch {
+    do { try plugged.entry.write(LocalCard(appearance, process: process, attachedAt: plugged.attachedAt)) } catch {
       plugged.onEvent(.warning("cannot update its card in the local directory: \(error)"))
     }
   }
@@ -68,7 +68,7 @@ final class LocalPort: Port {
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)
     do {
       try entry.makeLock()
-      try entry.write(card(appearance, since: plugged.attachedAt))
+      try entry.write(LocalCard(appearance, process: process, attachedAt: plugged.attachedAt))
     } catch {
       remove(plugged)
       throw error
@@ -108,12 +108,6 @@ final class LocalPort: Port {
       }
     }
     throw TransportError.unusable(directory.address(of: nil), "every name that was tried is already taken")
-  }
-
-  private func card(_ appearance: PortAppearance, since attachedAt: Int) -> LocalCard {
-    LocalCard(
-      name: appearance.name, serial: appearance.serial, manufacturer: appearance.manufacturer,
-      model: appearance.model, protocols: appearance.protocols, process: process, attachedAt: attachedAt)
   }
 
   private static func microseconds() -> Int {

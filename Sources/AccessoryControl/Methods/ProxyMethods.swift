@@ -9,15 +9,23 @@ extension ControlMethods {
       "proxy.add",
       "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's "
         + "packets, captures and traces include the relayed bytes.",
-      .all(AddingProxy.format), .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
+      .init(
+        "adding a proxy",
+        Argument(text: "device", "where the device connects: any address that `easim run --on` accepts"),
+        Argument(text: "accessory", "where the accessory is: any address that hosts connect to"),
+        Argument(
+          "faults", .list(of: .text), "faults on the cable, or names of link presets, in the notation of --fault",
+          from: []),
+        Argument(
+          "world", .text, "the id of the world whose packets and captures include the relayed bytes", from: "main")),
+      .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
       exampleResult: "{\"proxy\":\"x1\"}"
-    ) { call, params in
-      let world = try call.server.world(params.world)
+    ) { call, device, accessory, faults, world in
+      let world = try call.server.world(world)
       let id = try call.server.proxies.issue()
       let proxy = try ControlledProxy(
-        id, accessory: address(params.accessory, "accessory"), device: address(params.device, "device"),
-        faults(params.faults), in: world)
+        id, accessory: address(accessory, "accessory"), device: address(device, "device"), parsed(faults), in: world)
       call.server.proxies.put(proxy, named: id)
       return id
     },
@@ -33,15 +41,21 @@ extension ControlMethods {
       "proxy.fault",
       "Replace all faults of a proxy, on the current connection and later ones. `in` means bytes that the accessory "
         + "sends, `out` bytes that the device sends.",
-      .all(ProxyFaults.format), ControlledProxy.answer, errors: [.unknown, .gone],
+      .init(
+        "faults of a proxy", .id(of: "proxy"),
+        Argument(
+          "faults", .list(of: .text),
+          "the complete list of faults, in the notation of --fault; it replaces the earlier list", from: [],
+          isRequired: true)),
+      ControlledProxy.answer, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
       exampleResult:
         "{\"proxy\":\"x1\",\"world\":\"main\",\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\","
         + "\"hasAccessory\":false,\"hasDevice\":false,\"attachments\":0,\"fromAccessory\":0,\"fromDevice\":0,"
         + "\"faults\":[\"loss,chance=2%,direction=in\"]}"
-    ) { call, params in
-      let proxy = try call.server.proxies.find(params.proxy)
-      proxy.change(to: try faults(params.faults))
+    ) { call, proxy, faults in
+      let proxy = try call.server.proxies.find(proxy)
+      proxy.change(to: try parsed(faults))
       return proxy
     },
     ControlMethod(
@@ -57,37 +71,7 @@ extension ControlMethods {
     do { return try Address(parsing: text) } catch { throw RPCError(.params, "\(key): \(error)") }
   }
 
-  private static func faults(_ texts: [String]) throws -> [Fault] {
+  private static func parsed(_ texts: [String]) throws -> [Fault] {
     try texts.flatMap { text throws(SourceProblems) in try LinkPreset.faults(text) }
-  }
-}
-
-private struct AddingProxy: Equatable, Sendable {
-  var world = "main"
-  var device = ""
-  var accessory = ""
-  var faults: [String] = []
-
-  static let format = Record("adding a proxy", "", AddingProxy()) {
-    Field(
-      "device", \.device, .text, "where the device connects: any address that `easim run --on` accepts",
-      isRequired: true)
-    Field(
-      "accessory", \.accessory, .text, "where the accessory is: any address that hosts connect to", isRequired: true)
-    Field(
-      "faults", \.faults, .list(of: .text), "faults on the cable, or names of link presets, in the notation of --fault")
-    Field("world", \.world, .text, "the id of the world whose packets and captures include the relayed bytes")
-  }
-}
-
-private struct ProxyFaults: Equatable, Sendable {
-  var proxy = ""
-  var faults: [String] = []
-
-  static let format = Record("faults of a proxy", "", ProxyFaults()) {
-    Field("proxy", \.proxy, .text, "the id of the proxy", isRequired: true)
-    Field(
-      "faults", \.faults, .list(of: .text),
-      "the complete list of faults, in the notation of --fault; it replaces the earlier list", isRequired: true)
   }
 }

@@ -27,8 +27,8 @@ extension FoundAccessory {
   /// reason.
   var listing: String {
     let accessory: JSONObject = [
-      "name": name, "serial": serial ?? "", "manufacturer": manufacturer, "model": card?.model,
-      "protocols": card?.protocols,
+      "name": name, "serial": serial ?? "", "manufacturer": manufacturer, "model": card?.appearance.model,
+      "protocols": card?.appearance.protocols,
     ]
     let usb: String? = if case .usb = address { model } else { nil }
     return JSONObject(

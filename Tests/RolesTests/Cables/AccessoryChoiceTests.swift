@@ -9,7 +9,7 @@ import Testing
     let entry = try #require(LocalEntry("\(name)-1", in: LocalDirectory("/local")))
     return FoundAccessory(
       LocalCard(
-        name: "n", serial: serial, manufacturer: "m", model: "o", protocols: protocols,
+        PortAppearance(name: "n", serial: serial, manufacturer: "m", model: "o", protocols: protocols),
         process: ProcessIdentity(pid: 1, startTime: 1), attachedAt: 0), of: entry)
   }
 

@@ -9,7 +9,8 @@ import Testing
   init() throws { entry = try #require(LocalEntry("k3x9qa-2", in: LocalDirectory("/local"))) }
 
   let card = LocalCard(
-    name: "李未可 \"View\"", serial: "S1", manufacturer: "李未可", model: "L\\1", protocols: ["com.example.a", "b"],
+    PortAppearance(
+      name: "李未可 \"View\"", serial: "S1", manufacturer: "李未可", model: "L\\1", protocols: ["com.example.a", "b"]),
     process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123_456)
 
   func read(_ text: String) throws(LocalCardError) -> LocalCard { try LocalCard(reading: Array(text.utf8), of: entry) }
@@ -24,7 +25,7 @@ import Testing
 
   @Test func aCardIsOneObjectOnOneLine() throws {
     let card = LocalCard(
-      name: "Echo", serial: "S1", manufacturer: "m", model: "L", protocols: ["a", "b"],
+      PortAppearance(name: "Echo", serial: "S1", manufacturer: "m", model: "L", protocols: ["a", "b"]),
       process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123_456)
     #expect(card.json(socket: entry.socketFile) == Self.card)
     #expect(try read(Self.card) == card)

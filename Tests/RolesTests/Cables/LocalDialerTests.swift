@@ -115,7 +115,7 @@ import Testing
     let there = try #require(try lab.directory.look().accessories.first)
     let entry = try #require(LocalEntry(there.key, in: lab.directory))
     var card = try #require(there.card)
-    (card.name, card.protocols) = ("Somebody else", ["com.example.other"])
+    (card.appearance.name, card.appearance.protocols) = ("Somebody else", ["com.example.other"])
     try entry.write(card)
     let host = try Host(lab)
     try host.dialer.start()

@@ -105,10 +105,10 @@ import Testing
   @Test func aCardIsReplacedWhole() throws {
     let entry = try #require(LocalEntry("k3x9qa-2", in: local))
     var card = LocalCard(
-      name: "李未可", serial: "S\"1", manufacturer: "M", model: "L", protocols: [],
+      PortAppearance(name: "李未可", serial: "S\"1", manufacturer: "M", model: "L", protocols: []),
       process: ProcessIdentity(pid: 7, startTime: 8), attachedAt: 1_763_691_954_123_456)
     try entry.write(card)
-    card.protocols = ["com.example.a"]
+    card.appearance.protocols = ["com.example.a"]
     try entry.write(card)
     let text = String(decoding: try #require(try entry.readCard()), as: UTF8.self)
     #expect(
