@@ -243,15 +243,10 @@ extension [Address] {
   var orStandardLocal: [Address] { isEmpty ? [.standardLocal] : self }
 }
 
-extension Quirk {
-  init(option text: String) throws(OptionError) {
-    do { try self.init(text) } catch { throw OptionError(valueOf: error) }
-  }
-}
-
-extension Behavior {
-  init(option text: String) throws(OptionError) {
-    do { try self.init(text) } catch { throw OptionError(valueOf: error) }
+extension OneOf {
+  /// Reads the value of an option such as --quirk.
+  func read(option text: String) throws(OptionError) -> Root {
+    do { return try read(text) } catch { throw OptionError(valueOf: error) }
   }
 }
 

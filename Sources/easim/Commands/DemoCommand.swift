@@ -32,7 +32,7 @@ private struct DemoOptions: CommandOptions {
     Option("--virtual", \.isVirtual, "run in virtual time: immediate and repeatable"),
     Option("--page", \.showsPage, "repeat the demonstration, and print the address of a live page"),
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
-      $0 = try Quirk(option: $1)
+      $0 = try Quirk.format.read(option: $1)
     },
     .allowExec, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]

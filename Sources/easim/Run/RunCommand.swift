@@ -68,12 +68,10 @@ private struct RunOptions: CommandOptions {
     Option(
       "--behavior", \.behavior, as: "B",
       "what the accessory does in sessions, instead of its profile's behavior (see above)"
-    ) {
-      $0 = try Behavior(option: $1)
-    },
+    ) { $0 = try Behavior.format.read(option: $1) },
     Option(
       "--quirk", \.quirks, as: "Q", "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true
-    ) { $0.append(try Quirk(option: $1)) },
+    ) { $0.append(try Quirk.format.read(option: $1)) },
     Option(
       "--scenario", \.scenario, .optional(.text), as: "NAME",
       "simulate a scenario's accessories and cables (see above)"),
