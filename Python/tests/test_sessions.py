@@ -3,12 +3,14 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import threading
 import time
 from typing import Any
 
 import pytest
 
 import easim
+from easim._program import ServerProcess
 from easim._wire import Wire
 from easim.events import Time
 from easim.pytest_plugin import TestWorld
@@ -46,6 +48,31 @@ def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim_worl
     while not heard and time.monotonic() < deadline:
         time.sleep(0.01)
     assert heard == b"last words"
+
+
+# With the latency, the behavior starts while the test waits.
+@pytest.mark.easim(profile="echo", plugged=True, faults=["latency,delay=100ms"])
+def test_a_connection_made_after_the_end_gets_what_arrived_before(easim_world: TestWorld) -> None:
+    ticket = threading.Event()
+
+    async def greet(session: easim.aio.Session) -> None:
+        while not ticket.is_set():
+            await session.sleep(0.01)
+        await session.send(b"hello")
+
+    easim_world.accessory.take(greet)
+    server, app = easim_world.server, easim_world.app()
+    opened = server.call("app.open", app=app.id, protocol=PROTOCOL, wait="10s")
+    line = str(server.call("session.port", session=opened["session"])["firstLine"])
+    ticket.set()
+    easim_world.run_until("session.close", side="device", after=0)
+    program = server.aio.link.process
+    assert isinstance(program, ServerProcess)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.settimeout(10)
+        made.connect(program.control)
+        made.sendall(line.encode() + b"\n")
+        assert made.makefile("rb").read() == b"hello"
 
 
 @marked

@@ -132,7 +132,7 @@ class Link:
         """
         transport = self._transport
         assert transport is not None
-        while not (answer.done() or transport.is_closing() or transport.get_write_buffer_size()):
+        while not (answer.done() or self.tasks or transport.is_closing() or transport.get_write_buffer_size()):
             ready = selector.select(self.patience / 4)
             if any(key.fd != self._descriptor for key, _ in ready) or (ready and not self.receive()):
                 return

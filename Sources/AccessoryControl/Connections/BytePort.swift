@@ -12,6 +12,8 @@ import LinuxIO
 ///       ▼
 ///     given up: requests move the bytes again
 /// ```
+///
+/// A session may end while its client is still connecting. The ticket remains valid, for the bytes that arrived before.
 final class BytePort: SessionHandler {
   private static let patience = Duration.seconds(30)
   private static let lingering = Duration.seconds(2)
@@ -41,11 +43,14 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection, because none arrived in time or because the session has ended. After that,
-  /// requests carry the session's bytes again.
+  /// Stops waiting for a connection, because none arrived in time.
   private func stopWaiting() {
-    timer?.cancel()
     server.bytePorts[ticket] = nil
+    giveBack()
+  }
+
+  /// Makes requests carry the session's bytes again.
+  private func giveBack() {
     guard relay == nil, let owner, owner.port === self else { return }
     owner.port = nil
     owner.sessionIsReadable(session)
@@ -54,11 +59,15 @@ final class BytePort: SessionHandler {
   /// Starts carrying the session's bytes over the connection on which the ticket was presented.
   func begin(_ socket: Int32, _ rest: [UInt8]) {
     timer?.cancel()
-    // The app may have been killed since the ticket was issued.
-    guard owner?.port === self else {
+    // Since the ticket was issued, the session may have ended, but the app may also have been killed.
+    guard let owner,
+      owner.port === self
+        || owner.port == nil && !session.isOpen && (owner.accessory != nil || owner.app?.view != nil)
+    else {
       Glibc.close(socket)
       return
     }
+    owner.port = self
     do {
       let stream = try DescriptorStream(takingSocket: socket, after: rest, on: loop)
       let relay = SessionRelay(
@@ -85,7 +94,7 @@ final class BytePort: SessionHandler {
   func sessionIsWritable(_ session: Session) { relay?.sessionIsWritable(session) }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    stopWaiting()
+    giveBack()
     relay?.session(session, endedWith: end)
   }
 }
