@@ -9,7 +9,7 @@ protocol PacketFault {
   var held: Int { mutating get }
 
   /// Whether the fault must see every packet, including packets that it does not affect.
-  var watchesAll: Bool { get }
+  var watchesAll: Bool { mutating get }
 
   /// When to call ``release(all:_:)`` even if no packet arrives.
   var deadline: Instant? { mutating get }
@@ -65,13 +65,12 @@ struct PacketStage: FaultStage {
 struct PacketSelection {
   var effect: any PacketFault
   private let packets: StruckPackets
-  private let watchesAll: Bool
   /// How many more packets to affect before drawing another random number.
   private var left = 0
   private var isStruck = false
 
   init(effect: any PacketFault) {
-    (self.effect, packets, watchesAll) = (effect, effect.packets, effect.watchesAll)
+    (self.effect, packets) = (effect, effect.packets)
   }
 
   var isNever: Bool { packets.chance.millionths == 0 }
@@ -79,7 +78,7 @@ struct PacketSelection {
   /// Returns true if a packet is selected. The header is nil for transfers and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
     isStruck = packets.kind.includes(header) && strikes(&step.random)
-    return isStruck || watchesAll
+    return isStruck || effect.watchesAll
   }
 
   private mutating func strikes(_ random: inout SeededRandom) -> Bool {
