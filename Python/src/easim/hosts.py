@@ -185,7 +185,7 @@ def _exchange(session: Session, sent: bytes, wanted: bytes) -> Optional[str]:
             more = session.recv()
             expected = wanted[got : got + len(more)]
             if not more:
-                return f"the session ended after {got} bytes: {session.reason or 'it was closed'}"
+                raise session._ended(got)
             if more != expected:
                 for place, (is_, should) in enumerate(zip(more, expected), got):
                     if is_ != should:
