@@ -200,7 +200,5 @@ public struct ProfileLibrary: Sendable {
 
 /// The shipped profiles.
 enum BuiltInProfiles {
-  static let files = EmbeddedFiles.files(in: "profiles").map {
-    (name: String($0.name.dropLast(".json5".count)), bytes: $0.bytes)
-  }
+  static let files = EmbeddedFiles.files(in: "profiles", without: ".json5")
 }

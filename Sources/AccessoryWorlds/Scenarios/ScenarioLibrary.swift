@@ -5,9 +5,7 @@ import AccessoryProfiles
 public struct ScenarioLibrary: Sendable {
   package let profiles: ProfileLibrary
 
-  private static let files = EmbeddedFiles.files(in: "scenarios").map {
-    (name: String($0.name.dropLast(".json5".count)), bytes: $0.bytes)
-  }
+  private static let files = EmbeddedFiles.files(in: "scenarios", without: ".json5")
 
   /// Creates a library. The scenarios in the library look up the profiles of their accessories in `profiles`.
   public init(profiles: ProfileLibrary = ProfileLibrary()) {
