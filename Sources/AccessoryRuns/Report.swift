@@ -57,6 +57,9 @@ public protocol Report: WritableReport, Equatable {
   /// Returns the differences between this report's plan and the other report's plan, as one sentence per difference.
   /// Results can be compared only if the plans are the same.
   func differences(from other: Self) -> [String]
+  /// Returns why the sum with the report of this other run may mislead, as the rest of a sentence that begins with the
+  /// other report's file, or nil.
+  func caution(adding other: Self) -> String?
   /// Compares the run with an earlier run that had the same plan. After this call, ``outcome`` and every format show
   /// which figures became worse by more than the fraction `tolerance`. Returns false if reports of this kind do not
   /// support comparisons.
@@ -78,6 +81,8 @@ extension Report {
   public var date: String { "" }
   /// By default, plans have no differences.
   public func differences(from other: Self) -> [String] { [] }
+  /// By default, nothing about a sum misleads.
+  public func caution(adding other: Self) -> String? { nil }
 
   /// By default, a report does not support comparisons.
   public mutating func compare(with earlier: Self, tolerance: Double) -> Bool { false }

@@ -71,16 +71,17 @@ extension BurstReport {
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Whether the dates and durations show that one run began after the other had ended. Runs with a planned start have
-  /// their starts compared instead.
-  public func ranApart(from other: BurstReport) -> Bool {
+  /// Rates are added, so runs must have been simultaneous. Compares the dates and durations; runs with a planned start
+  /// have their starts compared instead.
+  public func caution(adding other: BurstReport) -> String? {
     guard start == nil || other.start == nil, case .at(let mine)? = try? StartTime(made.date),
       case .at(let theirs)? = try? StartTime(other.made.date)
-    else { return false }
+    else { return nil }
     let earlier = mine < theirs ? self : other
     // Dates are in whole seconds, so the gap may be up to a second shorter.
     let length = (earlier.started - .origin) + earlier.warmUpTime + earlier.measured + .seconds(1)
-    return .microseconds(abs(mine - theirs)) > length
+    guard .microseconds(abs(mine - theirs)) > length else { return nil }
+    return "is of a run at another time, so the sum of the rates was never reached at once"
   }
 
   /// Extends the measured period so that it covers both runs. Returns how much later the other run began. If both runs

@@ -81,10 +81,7 @@ struct ReportSum<Result: Report> {
         console.err(
           "easim: warning: the reports have different plans: \(path) has \(differences.joined(separator: "; "))")
       }
-      if let sum = sum as? BurstReport, let next = next as? BurstReport, sum.ranApart(from: next) {
-        console.err(
-          "easim: warning: \(path) is of a run at another time, so the sum of the rates was never reached at once")
-      }
+      if let caution = sum.caution(adding: next) { console.err("easim: warning: \(path) \(caution)") }
       do { try sum.add(next) } catch { throw UsageError("\(path): with this report, \(error)") }
     }
     if let lastUnfinished { unfinished.insert(lastUnfinished, at: 0) }
