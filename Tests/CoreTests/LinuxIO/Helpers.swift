@@ -69,6 +69,16 @@ final class Pipe {
     writing = ends[1]
   }
 
+  /// Makes a pipe that takes over the number of the other pipe's reading end. That end is closed and its number used
+  /// again in one step, because another thread of the process may open a descriptor at any time.
+  convenience init(replacing other: Pipe) throws {
+    try self.init()
+    guard dup2(reading, other.reading) >= 0 else { throw SystemError("replace a descriptor", code: errno) }
+    close(reading)
+    reading = other.reading
+    other.reading = -1
+  }
+
   deinit {
     closeReading()
     closeWriting()
