@@ -36,18 +36,18 @@ def assert_same(report: fleet.SoakReport, *arguments: str) -> None:
 
 
 def test_the_union_of_jobs_is_the_single_run() -> None:
-    assert_same(fleet.soak(range(7, 127), chunk=17), "--seed", "7", "--seeds", "120")
+    assert_same(fleet.soak(range(7, 57), chunk=7), "--seed", "7", "--seeds", "50")
 
 
 def test_failures_and_their_scenarios_are_those_of_the_single_run() -> None:
-    report = fleet.soak(130, chunk=50, forbid=["giveUp"])
+    report = fleet.soak(60, chunk=25, forbid=["giveUp"])
     assert not report.passed and report.failed > len(report.failures[:1])
-    assert_same(report, "--seeds", "130", "--forbid", "giveUp")
+    assert_same(report, "--seeds", "60", "--forbid", "giveUp")
 
 
 def test_the_merged_report_is_byte_for_byte_that_of_the_single_run(tmp_path: Path) -> None:
-    fleet.soak(range(3, 133), chunk=20, forbid=["giveUp"], report=tmp_path / "all.json")
-    command = [str(find()), "soak", "--seed", "3", "--seeds", "130", "--forbid", "giveUp"]
+    fleet.soak(range(3, 63), chunk=9, forbid=["giveUp"], report=tmp_path / "all.json")
+    command = [str(find()), "soak", "--seed", "3", "--seeds", "60", "--forbid", "giveUp"]
     subprocess.run([*command, "--report", str(tmp_path / "single.json")], capture_output=True, check=False)
     assert (tmp_path / "all.json").read_bytes() == (tmp_path / "single.json").read_bytes()
 
@@ -60,9 +60,9 @@ def test_the_job_of_a_worker_does_not_divide_its_shards_again(monkeypatch: pytes
 
 
 def test_reports_of_different_seeds_are_added() -> None:
-    parts = fleet.soak(range(0, 20)), fleet.soak(range(40, 60)), fleet.soak(range(20, 40))
-    assert (parts[0] + parts[1]).ranges == (range(0, 20), range(40, 60))
-    assert parts[1] + parts[0] + parts[2] == fleet.soak(60)
+    parts = fleet.soak(range(0, 8)), fleet.soak(range(16, 24)), fleet.soak(range(8, 16))
+    assert (parts[0] + parts[1]).ranges == (range(0, 8), range(16, 24))
+    assert parts[1] + parts[0] + parts[2] == fleet.soak(24)
     with pytest.raises(easim.EasimError, match="seed 0 is in both reports"):
         parts[0] + parts[0]
 
@@ -84,20 +84,20 @@ def make_processes() -> concurrent.futures.Executor:
 
 
 def test_a_killed_process_of_a_pool_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = fleet.soak(100)
+    whole = fleet.soak(60)
     work = functools.partial(kill_a_worker_once, str(tmp_path / "killed"))
     seen: list[fleet.Progress] = []
     with _fleet.pool(make_processes) as used:
         run = _fleet.Fleet(work, used, notify=seen.append)
-        jobs = fleet._shards(range(100), 10)
+        jobs = fleet._shards(range(60), 6)
         for job in jobs:
             job |= {"profile": None, "forbid": (), "program": None, "report": False}
         run.run(jobs)
         assert used.breaks == 1
     assert (tmp_path / "killed").exists() and not run.lost
-    parts = [fleet._part(jobs[index], run.results[index]) for index in range(10)]
+    parts = [fleet._part(jobs[index], run.results[index]) for index in range(6)]
     assert fleet._added(parts) == whole
-    assert seen[-1].done == seen[-1].total == 10 and seen[-1].retried >= 1
+    assert seen[-1].done == seen[-1].total == 6 and seen[-1].retried >= 1
 
 
 def test_a_broken_pool_that_cannot_be_replaced_names_what_is_missing(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_load_tests_run_together_and_their_reports_are_merged(tmp_path: Path) ->
 
 def test_a_lost_worker_of_dask_changes_nothing() -> None:
     distributed = pytest.importorskip("distributed", reason="needs Dask: pip install distributed")
-    whole = fleet.soak(400)
+    whole = fleet.soak(200)
     killed: list[int] = []
 
     def run(client: Any) -> fleet.SoakReport:
@@ -237,7 +237,7 @@ def test_a_lost_worker_of_dask_changes_nothing() -> None:
                 killed.append(next(iter(processes.values())))
                 os.kill(killed[0], signal.SIGKILL)
 
-        return fleet.soak(400, executor=client.get_executor(), chunk=20, progress=kill_once)
+        return fleet.soak(200, executor=client.get_executor(), chunk=10, progress=kill_once)
 
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
