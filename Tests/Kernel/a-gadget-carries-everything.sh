@@ -1,5 +1,6 @@
 # The simulator is a gadget on this kernel's own device port (dummy_hcd), by FunctionFS, and the host drives it through libusb
 # and udev: strings, list, the flicker as a real unplug and replug, 10,000 bytes fifty times, every byte compared, info.
+# sample
 . /easim/lib.sh
 device=/sys/bus/usb/devices/17-1
 gadgets=/sys/kernel/config/usb_gadget

@@ -1,5 +1,6 @@
 # modules: bt
 # A simulated accessory runs on one controller; a host on the other controller pairs with the accessory and drives it.
+# sample
 . /easim/bluetooth.sh
 start_bluetooth
 settings() { for name in Alias Pairable Discoverable DiscoverableTimeout; do adapter_property hci1 $name; done; }

@@ -1,5 +1,6 @@
 # The simulator is a USB device on this kernel, and the host drives it through libusb and udev: list, info, the flicker as
 # a real unplug and replug, a string, 10,000 bytes two hundred times, every byte compared.
+# sample
 . /easim/lib.sh
 easim run lawk-view --quirk flicker --on usbip:127.0.0.1:3240 >/tmp/run &
 run=$!

@@ -1,4 +1,5 @@
 # When an accessory's program ends and starts again, udev sees a device that disappears and comes back.
+# sample
 . /easim/lib.sh
 udevadm monitor --udev --subsystem-match=usb/usb_device >/tmp/events &
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run &

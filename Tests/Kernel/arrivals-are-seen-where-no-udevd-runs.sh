@@ -1,5 +1,6 @@
 # A small board may have no udevd. The kernel's own events must then be enough to notice an arrival, open a session, and
 # notice a departure.
+# sample
 . /easim/lib.sh
 udevds() { for file in /proc/[0-9]*/comm; do [ "$(cat "$file" 2>/dev/null)" != systemd-udevd ] || echo "$file"; done; }
 for file in $(udevds); do

@@ -1,5 +1,6 @@
 # with: Scripts/udev/70-easim.rules=/etc/udev/rules.d/70-easim.rules
 # A user in the group plugdev can use an accessory of any vendor; without the rule, easim prints what to do.
+# sample
 . /easim/lib.sh
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run &
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run
