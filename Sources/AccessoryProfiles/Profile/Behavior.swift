@@ -91,7 +91,9 @@ public enum Behavior: Equatable, Sendable {
       Field(
         "chunk", \.chunk, .integer(1...1_048_576),
         "bytes per write; with the rate, this determines the interval between writes")
-      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes generated from the seed")
+      Field(
+        "pattern", \.generated, .words([("counting", .counting), ("random", .random)]),
+        "the bytes 00, 01 … FF, 00 …, or random bytes generated from the seed")
       Field(
         "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "text to send repeatedly instead of a pattern"
       )
@@ -107,18 +109,9 @@ public enum Behavior: Equatable, Sendable {
       if case .text("") = source.pattern { object.error("text", "empty text cannot be sent repeatedly") }
     }
 
-    private enum Made: String, CaseIterable {
-      case counting, random
-    }
-
-    private var made: Made {
+    private var generated: Pattern {
       get { pattern == .random ? .random : .counting }
-      set {
-        switch newValue {
-        case .counting: pattern = .counting
-        case .random: pattern = .random
-        }
-      }
+      set { pattern = newValue }
     }
 
     private var text: String? {

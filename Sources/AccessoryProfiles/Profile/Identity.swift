@@ -26,11 +26,11 @@ extension Profile {
     /// The region code, which is nil in every known dump.
     public var regionCode: String?
     /// The kind of 30-pin dock, which is empty for modern accessories.
-    public var dockType: String
+    public var dockType = ""
     /// The language that the accessory is using.
-    public var currentLanguage: String
+    public var currentLanguage = "en"
     /// The languages that the accessory supports (at least one).
-    public var supportedLanguages: [String]
+    public var supportedLanguages = ["en"]
     /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`). The ID consists of ten
     /// letters and digits, or is nil if the accessory names no team.
     public var appMatchTeamID: String?
@@ -46,9 +46,6 @@ extension Profile {
       self.serialNumber = serialNumber
       self.firmwareRevision = firmwareRevision
       self.hardwareRevision = hardwareRevision
-      dockType = ""
-      currentLanguage = "en"
-      supportedLanguages = ["en"]
     }
 
     static let format = Record(

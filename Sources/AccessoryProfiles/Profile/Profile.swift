@@ -17,25 +17,25 @@ public struct Profile: Equatable, Sendable {
   /// The name of the profile in the library, which is the name of the file without its extension.
   public var name: String
   /// A one-sentence summary for `easim profile list`.
-  public var summary: String
+  public var summary = ""
   /// The accessory's identity.
   public var identity: Identity
   /// The External Accessory protocols that the accessory offers, in the order in which it declares them.
   public var protocols: [SessionProtocol]
   /// The values that the accessory requests when a link is set up.
-  public var link: Link
+  public var link = Link()
   /// How the accessory proves that it is licensed.
-  public var authentication: Authentication
+  public var authentication = Authentication()
   /// What the accessory declares about power.
-  public var power: Power
+  public var power = Power()
   /// Which control messages the accessory declares.
-  public var messages: Messages
+  public var messages = Messages()
   /// The transports that the accessory declares.
-  public var transports: [Transport]
+  public var transports = [Transport(.usbHost, id: 0, name: "USB")]
   /// The accessory's description as a USB device.
-  public var usb: USB
+  public var usb = USB()
   /// What the accessory does with the bytes of a session, unless the protocol has its own behavior.
-  public var behavior: Behavior
+  public var behavior = Behavior.echo
   /// The accessory's HID functions.
   public var hid: [HID] = []
   /// The accessory's location receiver, or nil if it has none.
@@ -43,22 +43,13 @@ public struct Profile: Equatable, Sendable {
   /// The control messages that the accessory sends automatically.
   public var rules: [MessageRuleEntry] = []
   /// The accessory's quirks.
-  public var quirks: [Quirk]
+  public var quirks: [Quirk] = []
 
   /// Creates a profile with defaults for everything except the identity.
   public init(name: String, identity: Identity, protocols: [SessionProtocol] = []) {
     self.name = name
-    summary = ""
     self.identity = identity
     self.protocols = protocols
-    link = Link()
-    authentication = Authentication()
-    power = Power()
-    messages = Messages()
-    transports = [Transport(.usbHost, id: 0, name: "USB")]
-    usb = USB()
-    behavior = .echo
-    quirks = []
   }
 
   /// Returns the behavior of one of the protocols.

@@ -32,30 +32,16 @@ extension Profile {
     }
 
     /// The words that files use for the kinds of transports. The address of a Bluetooth transport has a separate key.
-    private enum Word: String, CaseIterable {
-      case usbHost, usbDevice, bluetooth, serial
+    private static let kinds: [(word: String, value: Kind)] = [
+      ("usbHost", .usbHost), ("usbDevice", .usbDevice), ("bluetooth", .bluetooth(MACAddress(0))), ("serial", .serial),
+    ]
+
+    private var kindWithoutAddress: Kind {
+      get { mac == nil ? kind : .bluetooth(MACAddress(0)) }
+      set { kind = newValue }
     }
 
-    private var word: Word {
-      get {
-        switch kind {
-        case .usbHost: .usbHost
-        case .usbDevice: .usbDevice
-        case .bluetooth: .bluetooth
-        case .serial: .serial
-        }
-      }
-      set {
-        switch newValue {
-        case .usbHost: kind = .usbHost
-        case .usbDevice: kind = .usbDevice
-        case .bluetooth: kind = .bluetooth(MACAddress(0))
-        case .serial: kind = .serial
-        }
-      }
-    }
-
-    var kindName: String { word.rawValue }
+    var kindName: String { Self.kinds.first { $0.value == kindWithoutAddress }?.word ?? "" }
 
     private var mac: MACAddress? {
       get { if case .bluetooth(let address) = kind { address } else { nil } }
@@ -66,32 +52,33 @@ extension Profile {
       "transport", "a transport component that the accessory declares", Transport(.usbHost, id: 0, name: "")
     ) {
       Field(
-        "kind", \.word, .choice, "the kind of transport; the names of the USB modes refer to the Apple device",
+        "kind", \.kindWithoutAddress, .words(kinds),
+        "the kind of transport; the names of the USB modes refer to the Apple device",
         isRequired: true)
       Field("id", \.id, .integer(0...65_535), "the component's number; default: the position in the list")
-      Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.word.rawValue })
+      Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.kindName })
       Field("mac", \.mac, .optional(.mac), "the Bluetooth address; required for a Bluetooth transport")
       Field("supportsIAP2", \.supportsIAP2, .boolean, "whether iAP2 runs over this transport")
     }.checked(schema: macRules) { transport, object in
       guard object.value("kind")?.content == .text(transport.kindName) else { return }
-      switch transport.word {
-      case .bluetooth: object.require("mac")
-      case .usbHost, .usbDevice, .serial:
-        if object.value("mac") != nil { object.error("mac", "only a bluetooth transport has an address") }
+      if transport.mac != nil {
+        object.require("mac")
+      } else if object.value("mac") != nil {
+        object.error("mac", "only a bluetooth transport has an address")
       }
     }
 
     private static var macRules: [JSON5Member] {
-      func kinds(_ words: [Word]) -> JSON5Member {
-        .init("kind", .object([.init("enum", .array(words.map { .text($0.rawValue) }))]))
+      func kinds(_ words: [String]) -> JSON5Member {
+        .init("kind", .object([.init("enum", .array(words.map { .text($0) }))]))
       }
-      let others = Word.allCases.filter { $0 != .bluetooth }
+      let others = Self.kinds.map(\.word).filter { $0 != "bluetooth" }
       return [
         .init(
           "anyOf",
           .array([
             .object([
-              .init("properties", .object([kinds([.bluetooth])])), .init("required", .array([.text("mac")])),
+              .init("properties", .object([kinds(["bluetooth"])])), .init("required", .array([.text("mac")])),
             ]), .object([.init("properties", .object([kinds(others), .init("mac", .boolean(false))]))]),
           ]))
       ]

@@ -188,6 +188,14 @@ extension [Quirk] {
     first { if case .authentication(let odd) = $0 { odd } else { nil } }
   }
 
+  /// The identification quirk, if there is one among these quirks.
+  package var identification: OddIdentification? {
+    first { if case .identification(let odd) = $0 { odd } else { nil } }
+  }
+
+  /// The maximum number of stale bytes at the start of a session, if there is a stale-bytes quirk among these quirks.
+  package var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
+
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 

@@ -5,7 +5,8 @@ import IAP2
 /// Converts parameters from the form used in files to the form sent on the wire, based on the message catalog.
 public struct MessageParameters {
   private let message: String
-  private let known: [MessageCatalog.ParameterEntry]
+  /// The known parameters of the message or, for the parameters in a group, of the group.
+  private var known: [MessageCatalog.ParameterEntry]
   private let asked: MessageID?
 
   /// Prepares to convert the parameters of `message`. `asking` is the message that `message` answers, if any.
@@ -15,27 +16,23 @@ public struct MessageParameters {
     asked = asking
   }
 
-  /// Returns the parameters as they are sent on the wire.
-  public func elements(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Element] {
-    try elements(members, known)
+  /// Returns the object that converts the parameters in a group.
+  private func inside(_ group: MessageCatalog.ParameterEntry?) -> MessageParameters {
+    var inside = self
+    inside.known = group?.group ?? []
+    return inside
   }
 
   func conditions(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Condition] {
-    try conditions(members, known)
-  }
-
-  private func conditions(
-    _ members: [Named<MessageValue>], _ known: [MessageCatalog.ParameterEntry]
-  ) throws(OptionError) -> [MessageRule.Condition] {
     var conditions: [MessageRule.Condition] = []
     for member in members {
-      let (id, entry) = try find(member.name, known)
+      let (id, entry) = try find(member.name)
       if member.value == .boolean(true) {
         conditions.append(.init(id, .present))
       } else if case .group(let inner) = member.value, Self.hex(inner) == nil {
-        conditions.append(.init(id, .group(try self.conditions(inner, entry?.group ?? []))))
+        conditions.append(.init(id, .group(try inside(entry).conditions(inner))))
       } else {
-        for element in try elements([member], known) {
+        for element in try elements([member]) {
           guard case .bytes(let bytes) = element.value else {
             throw OptionError("'\(member.name)': the condition needs a value")
           }
@@ -46,12 +43,11 @@ public struct MessageParameters {
     return conditions
   }
 
-  private func elements(
-    _ members: [Named<MessageValue>], _ known: [MessageCatalog.ParameterEntry]
-  ) throws(OptionError) -> [MessageRule.Element] {
+  /// Returns the parameters as they are sent on the wire.
+  public func elements(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Element] {
     var elements: [MessageRule.Element] = []
     for member in members {
-      let (id, entry) = try find(member.name, known)
+      let (id, entry) = try find(member.name)
       if case .list(let values) = member.value, entry?.kind != .list {
         for value in values { elements.append(.init(id, try self.value(value, entry, member.name))) }
       } else {
@@ -61,14 +57,8 @@ public struct MessageParameters {
     return elements
   }
 
-  private func find(_ key: String) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
-    try find(key, known)
-  }
-
   /// Finds a parameter by number or name. Names may be written with spaces or dashes, in upper or lower case.
-  private func find(
-    _ key: String, _ known: [MessageCatalog.ParameterEntry]
-  ) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
+  private func find(_ key: String) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
     if let id = UInt16(key) { return (id, known.first { $0.id == id }) }
     let wanted = Self.plain(key)
     if let entry = known.first(where: { !$0.name.isEmpty && Self.plain($0.name) == wanted }) {
@@ -99,7 +89,7 @@ public struct MessageParameters {
     case .group(let members):
       if let hex = Self.hex(members) { return .bytes(try bytes(hex, name)) }
       guard kind == nil || kind == .group else { throw wrong(Self.expected(kind)) }
-      return .group(try elements(members, entry?.group ?? []))
+      return .group(try inside(entry).elements(members))
     case .list(let values):
       var bytes: [UInt8] = []
       for value in values { bytes += try messageNumber(value, name) }
@@ -144,36 +134,35 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number with the width that the kind of parameter requires. Returns nil if the number does not fit or the
-  /// width is unknown.
+  /// The width in bytes of a number of this kind, and its range, or nil if the kind is not a number or has any width.
+  private static func integers(_ kind: MessageCatalog.ValueKind?) -> (width: Int, range: ClosedRange<Int64>)? {
+    switch kind {
+    case .u8: (1, 0...0xFF)
+    case .u16: (2, 0...0xFFFF)
+    case .u32: (4, 0...0xFFFF_FFFF)
+    case .u64: (8, 0...Int64.max)
+    case .i8: (1, -0x80...0x7F)
+    case .i16: (2, -0x8000...0x7FFF)
+    case .utf8, .list, .group, .some(.none), .blob, .number, nil: nil
+    }
+  }
+
+  /// Encodes a number. Returns nil if the number does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
-    let (width, range): (Int, ClosedRange<Int64>) =
-      switch kind {
-      case .u8: (1, 0...0xFF)
-      case .u16: (2, 0...0xFFFF)
-      case .u32: (4, 0...0xFFFF_FFFF)
-      case .u64: (8, 0...Int64.max)
-      case .i8: (1, -0x80...0x7F)
-      case .i16: (2, -0x8000...0x7FFF)
-      default: (0, 0...0)
-      }
-    guard width > 0, range.contains(number) else { return nil }
+    guard let (width, range) = integers(kind), range.contains(number) else { return nil }
     return (0..<width).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
   }
 
   private static func expected(_ kind: MessageCatalog.ValueKind?) -> String {
-    switch kind {
+    if let range = integers(kind)?.range {
+      return "a number from \(range.lowerBound)" + (range.upperBound == .max ? "" : " to \(range.upperBound)")
+    }
+    return switch kind {
     case .utf8: "a text"
-    case .u8: "a number from 0 to 255"
-    case .u16: "a number from 0 to 65535"
-    case .u32: "a number from 0 to 4294967295"
-    case .u64: "a number from 0"
-    case .i8: "a number from -128 to 127"
-    case .i16: "a number from -32768 to 32767"
     case .list: "a list of messages"
     case .group: "an object with its parameters"
     case .some(.none): "true, because it has no value"
-    case .blob, .number, nil: "bytes in hex, such as \"00 2a\""
+    default: "bytes in hex, such as \"00 2a\""
     }
   }
 }

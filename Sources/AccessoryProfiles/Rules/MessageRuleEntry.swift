@@ -109,6 +109,11 @@ public struct MessageRuleEntry: Equatable, Sendable {
   }
 }
 
+extension MessageRuleEntry {
+  /// The parameters as they are sent on the wire, or an empty list if they cannot be sent.
+  package var elements: [MessageRule.Element] { (try? rule())?.parameters ?? [] }
+}
+
 extension Profile.MessageName {
   /// A placeholder for a missing message name. No message has this number.
   fileprivate static let unread = Self.id(0)

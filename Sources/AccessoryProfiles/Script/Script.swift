@@ -37,12 +37,8 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// All lists of answers in the script, each with its path.
-  package var answerLists: [(path: String, answers: [Answer])] {
-    rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
-      + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
-      + [("wrongChecksum", wrongChecksum)]
-  }
+  /// All answers in the script, except plain responses.
+  var allAnswers: [Answer] { rules.flatMap(\.answers) + timers.flatMap(\.answers) + wrongChecksum }
 
   static let format = Record("script", "answers requests according to rules", Script(rules: [])) {
     Field(

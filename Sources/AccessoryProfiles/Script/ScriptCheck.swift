@@ -63,8 +63,7 @@ extension ProfileCheck {
     if script.framing == .delimiter([]) {
       error(
         "\(placed.path).framing.delimiter",
-        "an empty delimiter cannot end a "
-          + "request")
+        "an empty delimiter cannot end a request")
     }
     if script.framing == .any {
       for (rule, path) in rules(of: placed) where rule.prefix != nil || rule.regex != nil {
@@ -84,7 +83,7 @@ extension ProfileCheck {
   private func checkIdleness(of placed: Placed, _ scripts: [Placed]) {
     let script = placed.script
     guard script.rules.isEmpty, script.otherwise == nil, script.timers.isEmpty else { return }
-    let targets = scripts.flatMap { $0.script.answerLists.flatMap(\.answers) }.compactMap(\.protocolName)
+    let targets = scripts.flatMap(\.script.allAnswers).compactMap(\.protocolName)
     if placed.protocols.contains(where: targets.contains) { return }
     warning("\(placed.path).rules", "without rules or 'otherwise', the script never answers")
   }
@@ -108,8 +107,9 @@ extension ProfileCheck {
   }
 
   private func checkStates(of placed: Placed, _ states: [String], declaredAt: [String]) {
-    func check(_ used: [String], _ path: String) {
-      for state in used where !states.contains(state) {
+    func check(_ used: [String], next: String?, _ path: String) {
+      for (state, path) in used.map({ ($0, "\(path).in") }) + (next.map { [($0, "\(path).goto")] } ?? [])
+      where !states.contains(state) {
         error(
           path,
           states.isEmpty
@@ -117,23 +117,17 @@ extension ProfileCheck {
             : "unknown state '\(state)'\(Suggestion.hint(for: state, in: states))", reliesOn: declaredAt)
       }
     }
-    for (rule, path) in rules(of: placed) {
-      check(rule.states, "\(path).in")
-      check(rule.next.map { [$0] } ?? [], "\(path).goto")
-    }
-    for (timer, path) in timers(of: placed) {
-      check(timer.states, "\(path).in")
-      check(timer.next.map { [$0] } ?? [], "\(path).goto")
-    }
+    for (rule, path) in rules(of: placed) { check(rule.states, next: rule.next, path) }
+    for (timer, path) in timers(of: placed) { check(timer.states, next: timer.next, path) }
     for (answers, path) in answerLists(of: placed) {
-      for (answer, path) in elements(answers, path) { check(answer.next.map { [$0] } ?? [], "\(path).goto") }
+      for (answer, path) in elements(answers, path) { check([], next: answer.next, path) }
     }
   }
 
   private func checkEntries(_ states: [String], _ scripts: [Placed]) {
     let entered = scripts.flatMap { placed in
       placed.script.rules.compactMap(\.next) + placed.script.timers.compactMap(\.next)
-        + placed.script.answerLists.flatMap(\.answers).compactMap(\.next)
+        + placed.script.allAnswers.compactMap(\.next)
     }
     for placed in scripts where !placed.script.states.isEmpty {
       for (state, path) in elements(placed.script.states, "\(placed.path).states").dropFirst()

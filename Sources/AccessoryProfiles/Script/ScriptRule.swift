@@ -15,9 +15,9 @@ extension Script {
     /// How many times the rule answers before the state changes, or nil if there is no limit.
     public var times: Int?
     /// The answer. If the answer is empty, nothing is sent.
-    public var response: [UInt8]
+    public var response: [UInt8] = []
     /// How long to wait after the request before sending the answer.
-    public var delay: Duration
+    public var delay = Duration.zero
     /// Answers that can contain inserted values, pauses and actions. They replace `response`.
     public var answers: [Answer] = []
     /// The state that the script enters immediately, or nil if the state does not change.
@@ -34,17 +34,15 @@ extension Script {
     public init(prefix: [UInt8], answers: [Answer]) {
       self.prefix = prefix
       self.answers = answers
-      (response, delay) = ([], .zero)
     }
 
     /// Creates a rule for every request that matches a pattern.
     public init(regex: BytePattern, answers: [Answer]) {
       self.regex = regex
       self.answers = answers
-      (response, delay) = ([], .zero)
     }
 
-    private init() { (response, delay) = ([], .zero) }
+    private init() {}
 
     private static let kinds = ["request", "prefix", "regex"]
 

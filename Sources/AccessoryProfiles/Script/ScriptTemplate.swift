@@ -167,10 +167,14 @@ extension ScriptTemplate {
     return .time(format)
   }
 
+  private static func pieces(of rest: String?) -> [String] {
+    (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+  }
+
   private static func counter(
     counts: Bool, _ rest: String?, _ shown: String
   ) throws(ScriptTemplateError) -> Part {
-    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let pieces = pieces(of: rest)
     guard pieces.count <= 2, let name = pieces.first, !name.isEmpty else {
       throw ScriptTemplateError("\(shown): a counter is written '${next:NAME}' or '${next:NAME:04}'")
     }
@@ -178,7 +182,7 @@ extension ScriptTemplate {
   }
 
   private static func random(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
-    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let pieces = pieces(of: rest)
     let ends = (pieces.first ?? "").split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
     guard (1...2).contains(pieces.count), ends.count == 2, let low = ends[0], let high = ends[1], low <= high else {
       throw ScriptTemplateError("\(shown): a random number is written '${random:60-75}' or '${random:0-255:u8}'")
@@ -187,7 +191,7 @@ extension ScriptTemplate {
   }
 
   private static func checksum(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
-    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let pieces = pieces(of: rest)
     let name = pieces.first ?? ""
     guard let checksum = FrameChecksum.named(name) else {
       throw ScriptTemplateError(

@@ -1,7 +1,175 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. These quirks keep their state from one session to the next. Some of these
-// quirks also keep their state while the accessory is unplugged.
+// MARK: The bytes of a session
+
+/// The accessory does not reply until the user touches it, and the request cannot be cancelled (field failure W22).
+public struct BusyAfterCancel: Equatable, Sendable {
+  /// What happens to the reply if the session ends before the reply is sent.
+  public enum Reply: String, CaseIterable, Sendable {
+    /// The reply is sent later, in the session that is then open or, if none is open, in the next session.
+    case late
+    case none
+  }
+
+  /// How long after a request the simulated user touches the accessory.
+  public var touch: Duration
+  /// How long a cancelled request keeps the accessory busy, measured from the request.
+  public var busy: Duration
+  /// What happens to the reply if the session ends before the reply is sent.
+  public var reply: Reply
+
+  /// Creates a quirk. By default, the user touches the accessory after ten seconds, and a cancelled request keeps the
+  /// accessory busy for half a minute.
+  public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
+    (self.touch, self.busy, self.reply) = (touch, busy, reply)
+  }
+
+  static let format = Record(
+    "busy-after-cancel",
+    "waits for the user's touch before it replies; if the session ends first, ignores requests for a while and then "
+      + "sends the old reply", BusyAfterCancel()
+  ) {
+    Field("touch", \.touch, .ofSessions, "time from a request until the user's touch")
+    Field("busy", \.busy, .ofSessions, "how long after the cancelled request the accessory ignores requests")
+    Field(
+      "reply", \.reply, .choice,
+      "late: the accessory then sends the reply to the cancelled request, in the current or next session; none: it "
+        + "never sends the reply"
+    )
+  }.example("busy-after-cancel,touch=5s")
+}
+
+/// The accessory silently drops bytes that do not fit in its buffer (field failure W32).
+public struct SmallBuffer: Equatable, Sendable {
+  /// The size of the buffer.
+  public var bytes: Int
+  /// How many bytes from the buffer are processed per second.
+  public var rate: Int
+
+  /// Creates a quirk. By default, the buffer holds 512 bytes.
+  public init(bytes: Int = 512, rate: Int = 2_000) {
+    (self.bytes, self.rate) = (bytes, rate)
+  }
+
+  static let format = Record(
+    "drops-beyond", "reads slowly into a small buffer, and silently drops bytes that do not fit", SmallBuffer()
+  ) {
+    Field("bytes", \.bytes, .integer(1...1_048_576), "the size of the buffer")
+    Field("rate", \.rate, .integer(1...1_000_000_000), "the rate at which the accessory reads, in bytes per second")
+  }.example("drops-beyond,bytes=64")
+}
+
+/// The accessory splits or joins the bytes that it sends (field failure W33).
+public struct ReplyChunking: Equatable, Sendable {
+  /// How the bytes are split or joined.
+  public enum Pieces: String, CaseIterable, Sendable {
+    /// Each byte is sent separately.
+    case bytes
+    /// All bytes that are written within a period are sent together.
+    case glued
+    /// The pieces have random lengths.
+    case split
+  }
+
+  /// How the bytes are split or joined.
+  public var pieces: Pieces
+  /// The pause between two pieces or, for ``Pieces/glued``, the time during which bytes are collected.
+  public var gap: Duration
+  /// The maximum size of a piece.
+  public var size: Int
+  /// The random seed, or 0 to use the seed of the run.
+  public var seed: UInt64
+
+  /// Creates a quirk that sends each byte separately by default.
+  public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
+    (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
+  }
+
+  static let format = Record(
+    "reply-chunking", "sends replies byte by byte, several at once, or split at random", ReplyChunking()
+  ) {
+    Field(
+      "pieces", \.pieces, .choice,
+      "bytes: one byte at a time; glued: everything produced within `gap` at once; split: pieces of random length"
+    )
+    Field(
+      "gap", \.gap, .duration(.zero ... .seconds(60)),
+      "pause between pieces; for `glued`, how long to collect bytes")
+    Field("size", \.size, .integer(1...65_536), "for `split`: maximum size of a piece, in bytes")
+    Field("seed", \.seed, .quirkSeed, "random seed for the pieces; 0 means the run's seed")
+  }.example("reply-chunking,split,gap=20ms")
+}
+
+/// The accessory obeys only the first settings command in each session (field failure W34).
+public struct FirstSettingsOnly: Equatable, Sendable {
+  /// What marks the end of a command.
+  public enum End: String, CaseIterable, Sendable {
+    case pause
+    case lf
+    case cr
+  }
+
+  /// The bytes that a settings command begins with.
+  public var prefix: String
+  /// What marks the end of a command.
+  public var end: End
+  /// How long a pause must be to end a command.
+  public var pause: Duration
+
+  /// Creates a quirk. By default, every command counts as a settings command.
+  public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
+    (self.prefix, self.end, self.pause) = (prefix, end, pause)
+  }
+
+  static let format = Record(
+    "obeys-first-settings-only", "obeys the first settings command of each session and ignores the others",
+    FirstSettingsOnly()
+  ) {
+    Field("prefix", \.prefix, .text, "prefix of settings commands; if empty, every command is a settings command")
+    Field("end", \.end, .choice, "the end of a command: a pause, a line feed or a carriage return")
+    Field(
+      "pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "minimum length of a pause that ends a command")
+  }.example("obeys-first-settings-only,prefix=SET,end=lf")
+}
+
+/// The accessory handles the first few transactions, and all later transactions fail (field failure W30).
+public struct FailingTransactions: Equatable, Sendable {
+  /// How a transaction fails.
+  public enum Answer: String, CaseIterable, Sendable {
+    case silence
+    case close
+  }
+
+  /// How many transactions succeed before all others fail.
+  public var transactions: Int
+  /// How later transactions fail.
+  public var answer: Answer
+  /// How long a pause must be for the next request to begin a new transaction.
+  public var pause: Duration
+
+  /// Creates a quirk. By default, the accessory handles one transaction and then stays silent.
+  public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
+    (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
+  }
+
+  static let format = Record(
+    "fails-after-first-transaction",
+    "serves the first transaction and fails all later ones until it is unplugged and plugged in again",
+    FailingTransactions()
+  ) {
+    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions that succeed")
+    Field("answer", \.answer, .choice, "how later transactions fail: silence (no reply) or close (the session ends)")
+    Field(
+      "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
+      "a request begins a new transaction if it follows a pause of at least this length, or arrives in a different "
+        + "session"
+    )
+  }.example("fails-after-first-transaction,close")
+}
+
+// MARK: - How long sessions last
+
+// These quirks keep their state from one session to the next, and some also while the accessory is unplugged.
 
 extension Format<UInt64> {
   /// The format of the random seed of a quirk. If the seed is 0, it is derived from the seed of the run.
