@@ -11,9 +11,7 @@ extension DeviceAttachment {
     let declared = identification.messagesReceived
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }
     if player == nil {
-      player = MessagePlayer(device.rules, epoch: device.settings.epoch, on: device.loop) { [unowned self] message in
-        sendAnswer(message)
-      }
+      player = makePlayer(device.rules)
       connection.perform { [device] peer, _ in peer.core.heardMessages = device.heardMessages }
     }
     player?.begin(declared: declared)
@@ -27,33 +25,16 @@ extension DeviceAttachment {
     let message = passed.message
     if isShown {
       let declared = connection.inspect { $0.identification?.messagesSent }
-      if let text = declarations.warning(about: message.id, sentByAccessory: declared) { note(.warning(text)) }
+      if let text = declarations.warning(about: message.id, sentByAccessory: declared) { warn(text) }
     }
-    guard let player else { return }
-    if message.id == .startNowPlayingUpdates { offerArtwork(message, player) }
-    let dropped = player.dropped
-    player.heard(message)
-    if player.dropped > dropped {
-      note(.warning("too many answers are waiting to be sent: \(message.id) gets no answer"))
-    }
+    if message.id == .startNowPlayingUpdates, let player { offerArtwork(message, player) }
+    applyRules(to: message)
   }
 
-  private func sendAnswer(_ message: ControlMessage) {
-    let isSent = connection.perform { peer, _ in peer.core.sendIfRoom(message) }
-    if !isSent { note(.warning("\(message.id) was not sent: the accessory has acknowledged too few messages")) }
-  }
-
-  /// Sends a message. If the device's rules already send it, changes the rules' parameters instead. Returns true if the
-  /// message was sent immediately.
+  /// Sends a message if the accessory is identified and has this serial number; nil stands for any serial number.
   func send(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
-    switch player?.change(id, parameters) ?? .unknown {
-    case .sent: return true
-    case .kept: return false
-    case .unknown:
-      let seconds = device.settings.epoch &+ UInt64(max(0, device.loop.now.nanoseconds / 1_000_000_000))
-      return connection.perform { peer, _ in peer.core.send(ControlMessage(id, parameters, seconds: seconds)) }
-    }
+    return send(id, parameters)
   }
 
   func handleLaunch(_ request: AppLaunchRequest) {
@@ -62,23 +43,6 @@ extension DeviceAttachment {
         "the accessory asks to launch the app \(request.bundleID)\(request.withAlert ? ", after asking the user" : "")")
     )
     device.launchRequested(request)
-  }
-
-  // MARK: Files
-
-  func handleFile(_ packet: [UInt8]) {
-    transfers?.receive(packet)
-  }
-
-  private var transfers: FileTransfers? {
-    if let files { return files }
-    guard let limit = connection.inspect({ $0.core.filePacketLimit }) else { return nil }
-    files = FileTransfers(packetLimit: limit, keep: device.settings.keepFile) { [unowned self] packet in
-      connection.perform { peer, _ in _ = peer.core.send(filePacket: packet) }
-    } report: { [unowned self] kind in
-      if case .warning = kind { note(kind) } else { log(kind) }
-    }
-    return files
   }
 
   /// If the accessory asks for the current track's artwork, starts the file transfer before sending the update that

@@ -6,7 +6,8 @@ import IAP2
 
 /// The device's side of one cable. Identification and authentication are handled by state machines in the peer, and
 /// publication by a state machine in this class.
-final class DeviceAttachment: ConnectionOwner {
+final class DeviceAttachment: CableSide {
+  static let otherEnd = "accessory"
   unowned let device: Device
   private let place: String
   private let key: String
@@ -32,8 +33,7 @@ final class DeviceAttachment: ConnectionOwner {
   private var legacyFrames = 0
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
-  private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in log($0) }
-  private var hasWarned = false
+  var warnings: ReportLimit?
   var declarations = DeclarationWatch()
   private var watch = LineWatch()
   private var watchTimer: LoopTimer?
@@ -113,7 +113,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func finish(_ reason: String) {
-    if hasWarned { peerWarnings.flush() }
+    warnings?.flush()
     watchTimer?.cancel()
     if device.watchesLines {
       for sentence in watch.finish(connection.inspect { $0.lineState }) { log(.warning(sentence)) }
@@ -156,8 +156,8 @@ final class DeviceAttachment: ConnectionOwner {
     case .legacyFrame(let frame): handleLegacy(frame)
     case .passed(let passed): handlePassing(passed)
     case .appLaunchRequested(let request): handleLaunch(request)
-    case .fileTransfer(let packet): handleFile(packet)
-    default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
+    case .fileTransfer(let packet): transfers?.receive(packet)
+    default: if let warning = event.warning { warn(warning) }
     }
   }
 
@@ -176,12 +176,9 @@ final class DeviceAttachment: ConnectionOwner {
     finish("closed the cable: \(silence.sentence(about: "the accessory"))")
   }
 
-  func note(_ warning: TimelineEvent.Kind) {
-    hasWarned = true
-    peerWarnings.note(warning)
-  }
-
   var phase: PeerPhase { connection.phase }
+  var epoch: UInt64 { device.settings.epoch }
+  var keepFile: FileTransfers.Keeper? { device.settings.keepFile }
 
   // MARK: Trying the other order
 
@@ -238,7 +235,7 @@ final class DeviceAttachment: ConnectionOwner {
   /// Handles an iAP1 frame. A single frame might be noise, or a greeting from an accessory that tries both iAP1 and
   /// iAP2.
   private func handleLegacy(_ frame: [UInt8]) {
-    if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
+    if let warning = PeerEvent.legacyFrame(frame).warning { warn(warning) }
     legacyFrames += 1
     if legacyFrames == 2, !linkWasUp { log(.refused(.legacyAccessory(frame: frame))) }
   }
@@ -285,9 +282,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func withdraw() {
     identified = nil
-    player?.stop()
-    files?.stop()
-    files = nil
+    stopMessages()
     timer?.cancel()
     if let action = publication.gone() { perform(action) }
   }

@@ -22,7 +22,7 @@ extension Connection where Role == AccessoryRole {
 
   /// Opens a session for which the device has already opened a native channel.
   public func acceptNativeSession(_ channel: any Channel, protocolName: String) -> Session {
-    adoptNative(channel, protocolName, closes: .accessory)
+    adoptNative(channel, protocolName, closing: .closedByAccessory)
   }
 }
 
@@ -60,7 +60,7 @@ extension Connection where Role == DeviceRole {
       // The transport components describe every way to reach the accessory, and this cable is only one of them. The
       // protocol alone determines which native channel is used.
       do throws(NativeChannelRefusal) {
-        return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
+        return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closing: .closedByDevice)
       } catch {
         throw .noNativeChannel(protocolName: protocolName, error)
       }

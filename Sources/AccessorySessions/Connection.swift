@@ -264,8 +264,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   /// Adds a session over a native channel. The caller can set the session's handler before anything about the session
   /// is reported.
-  func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
-    let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
+  func adoptNative(_ channel: any Channel, _ protocolName: String, closing: SessionEnd) -> Session {
+    let native = NativeCarrier(channel, protocolName, closing: closing) { [unowned self] native, end in
       natives.removeAll { $0 === native }
       owner?.connectionSessionEnded(native.session, end)
     }

@@ -7,16 +7,8 @@ import IAP2
 import LinuxIO
 
 /// The accessory's end of a cable. Handles authentication and sessions according to the profile and its quirks.
-final class AccessoryAttachment: ConnectionOwner {
-  enum News {
-    /// The device will receive nothing more, because identification and authentication are finished or a quirk is
-    /// holding them up.
-    case deviceIsDone
-    case wantsToDetach
-    case ended(String)
-    /// The device was silent for too long, so the cable was closed.
-    case gaveUp(Silence)
-  }
+final class AccessoryAttachment: CableSide {
+  static let otherEnd = "device"
 
   unowned let accessory: SimulatedAccessory
   let prepared: PreparedProfile
@@ -33,9 +25,8 @@ final class AccessoryAttachment: ConnectionOwner {
   private var staleBytes: StaleBytes?
   /// Open native channels that the accessory deliberately leaves unanswered.
   @exclusivity(unchecked) private var ignoredChannels: [any Channel] = []
-  private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
-  private var hasWarned = false
-  var declarations = DeclarationWatch()
+  var warnings: ReportLimit?
+  private var declarations = DeclarationWatch()
 
   /// Creates an attachment of `accessory`. The accessory must outlive the attachment.
   init(
@@ -47,12 +38,12 @@ final class AccessoryAttachment: ConnectionOwner {
     self.prepared = prepared
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
-    staleBytes = prepared.staleBytes.map(StaleBytes.init(limit:))
+    staleBytes = prepared.profile.quirks.staleBytes.map(StaleBytes.init(limit:))
     if let longest = cable.main.longestTransfer { link.parameters = link.parameters.fitting(frames: longest) }
     var peer = AccessoryPeer(
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
-    peer.identifiesAtOnce = prepared.oddIdentification == nil
+    peer.identifiesAtOnce = prepared.profile.quirks.identification == nil
     peer.core.reportsMessages = accessory.reportsMessages
     if isWhole, !prepared.rules.isEmpty { peer.core.heardMessages = prepared.heardMessages }
     connection = Connection(peer: peer, cable: cable, handshakeTimeouts: handshakeTimeouts, on: loop)
@@ -77,16 +68,7 @@ final class AccessoryAttachment: ConnectionOwner {
   func close(_ reason: String) {
     cleanUp()
     connection.close(reason)
-    if hasWarned { peerWarnings.flush() }
-  }
-
-  private func hangUp(_ reason: String) {
-    close(reason)
-    handle(.ended("hung up, because \(reason)"))
-  }
-
-  func closeSessions() {
-    connection.closeSessions()
+    warnings?.flush()
   }
 
   /// Stops answering in the sessions of this attachment. On the device, the sessions stay open.
@@ -112,9 +94,7 @@ final class AccessoryAttachment: ConnectionOwner {
     case .linkUp: log(.link(isUp: true, "up"))
     case .linkDown(let end):
       (isIdentified, isAuthenticated) = (false, false)
-      player?.stop()
-      files?.stop()
-      files = nil
+      stopMessages()
       log(.link(isUp: false, end.description))
     case .certificateRequested: answerAuthentication(nil)
     case .challenged(let challenge): answerChallenge(challenge)
@@ -134,8 +114,8 @@ final class AccessoryAttachment: ConnectionOwner {
       log(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
     case .passed(let passed): handlePassing(passed)
-    case .fileTransfer(let packet): handleFile(packet)
-    default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
+    case .fileTransfer(let packet): transfers?.receive(packet)
+    default: if let warning = event.warning { warn(warning) }
     }
   }
 
@@ -150,12 +130,12 @@ final class AccessoryAttachment: ConnectionOwner {
 
   func connectionEnded(_ end: ChannelEnd) {
     cleanUp()
-    handle(.ended(end.description))
+    accessory.deviceLeft(.note("the device left: \(end)"))
   }
 
   func connectionGaveUp(_ silence: Silence) {
     cleanUp()
-    handle(.gaveUp(silence))
+    accessory.deviceLeft(.warning("closed the cable: \(silence.sentence(about: "the device"))"))
   }
 
   private func cleanUp() {
@@ -163,26 +143,18 @@ final class AccessoryAttachment: ConnectionOwner {
     player?.stop()
     player = nil
     closeIgnoredChannels()
-    if hasWarned { peerWarnings.flush() }
+    warnings?.flush()
   }
 
-  func note(_ warning: TimelineEvent.Kind) {
-    hasWarned = true
-    peerWarnings.note(warning)
-  }
-
-  var phase: PeerPhase { connection.phase }
+  var epoch: UInt64 { accessory.epoch }
+  var keepFile: FileTransfers.Keeper? { accessory.keepFile }
 
   func log(_ kind: consuming TimelineEvent.Kind) {
     accessory.log(kind)
   }
 
-  private func handle(_ news: News) {
-    accessory.handle(news)
-  }
-
   private func noteProgress() {
-    if isIdentified, isAuthenticated || !answersAuthentication { handle(.deviceIsDone) }
+    if isIdentified, isAuthenticated || !answersAuthentication { accessory.deviceIsDone() }
   }
 
   // MARK: Authentication and identification
@@ -192,16 +164,20 @@ final class AccessoryAttachment: ConnectionOwner {
     guard answersAuthentication else {
       // A device that starts authentication before identification gets stuck here.
       log(.authentication(.unanswered))
-      handle(.deviceIsDone)
+      accessory.deviceIsDone()
       return
     }
-    guard let quirk = prepared.oddAuthentication else { return send(response) }
+    guard let quirk = prepared.profile.quirks.authentication else { return send(response) }
     switch quirk.answer {
     case .never: log(.authentication(.unanswered))
     case .slow: later(quirk.delay) { $0.send(response) }
     case .ignoreFirst where !isIdentified: log(.authentication(.unanswered))
     case .hangup where !isIdentified:
-      later(.zero) { $0.hangUp("the device requested authentication before identification") }
+      later(.zero) {
+        let reason = "the device requested authentication before identification"
+        $0.close(reason)
+        $0.accessory.deviceLeft(.note("the device left: hung up, because \(reason)"))
+      }
     case .refuse, .wrong, .ignoreFirst, .hangup: send(response)
     }
   }
@@ -240,7 +216,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private func take(_ result: Result<[UInt8], AuthenticatorError>) {
     switch result {
     case .success(var response):
-      if prepared.oddAuthentication?.answer == .wrong, !response.isEmpty {
+      if prepared.profile.quirks.authentication?.answer == .wrong, !response.isEmpty {
         response[response.count - 1] ^= 1
       }
       answerAuthentication(response)
@@ -249,13 +225,35 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func identifyLate() {
-    guard let quirk = prepared.oddIdentification, quirk.answer == .slow else {
+    guard let quirk = prepared.profile.quirks.identification, quirk.answer == .slow else {
       log(.identification("left unanswered"))
       return
     }
     later(quirk.delay) {
       $0.connection.perform { peer, _ in peer.identify(as: peer.identification) }
     }
+  }
+
+  // MARK: Messages
+
+  /// Starts the rules in the profile once the device has accepted the identification.
+  private func beginRules() {
+    guard isWhole, !prepared.rules.isEmpty else { return }
+    let player = player ?? makePlayer(prepared.rules)
+    self.player = player
+    player.begin(declared: nil)
+    player.connected()
+  }
+
+  /// Logs a control message that was sent or received, and passes received messages to the rules.
+  private func handlePassing(_ passed: PassedMessage) {
+    if accessory.reportsMessages { log(.message(passed)) }
+    guard passed.direction == .received else { return }
+    if accessory.reportsMessages {
+      let declared = connection.inspect { $0.identification.messagesReceived }
+      if let text = declarations.warning(about: passed.message.id, sentByDevice: declared) { warn(text) }
+    }
+    applyRules(to: passed.message)
   }
 
   // MARK: Sessions
@@ -328,7 +326,7 @@ final class AccessoryAttachment: ConnectionOwner {
     guard let trouble else { return }
     switch trouble.answer {
     case .close: later(trouble.delay) { _ in session.close() }
-    case .detach: later(trouble.delay) { $0.handle(.wantsToDetach) }
+    case .detach: later(trouble.delay) { $0.accessory.unplug("because of the session quirk") }
     case .refuse, .ignore, .silent: break
     }
   }

@@ -14,13 +14,6 @@ final class PreparedProfile: Sendable {
   let rules: [MessageRule]
   let heardMessages: Set<MessageID>
 
-  // Each of these quirks is nil if the accessory does not have it.
-
-  let oddAuthentication: OddAuthentication?
-  let oddIdentification: OddIdentification?
-  /// The maximum number of stale bytes at the start of a session, or nil if there is no stale-bytes quirk.
-  let staleBytes: Int?
-
   /// The identification without protocols, or nil if the accessory does not flicker.
   private let empty: PreparedIdentification?
   private let whole: PreparedIdentification
@@ -43,23 +36,9 @@ final class PreparedProfile: Sendable {
     link = profile.linkSettings
     rules = profile.rules.compactMap { try? $0.rule() }
     heardMessages = MessageRules.heard(by: rules)
-    var reportsSessionStatus = profile.declaresSessionStatus
-    var (oddAuthentication, oddIdentification): (OddAuthentication?, OddIdentification?)
-    var staleBytes: Int?
-    for quirk in profile.quirks {
-      switch quirk {
-      case .authentication(let odd): oddAuthentication = odd
-      case .identification(let odd): oddIdentification = odd
-      case .noStatus: reportsSessionStatus = false
-      case .staleBytes(let count): staleBytes = count
-      // SimulatedAccessory applies the flicker, and SessionQuirks applies other quirks that span several attachments.
-      default: break
-      }
-    }
-    self.reportsSessionStatus = reportsSessionStatus
-    (self.oddAuthentication, self.oddIdentification, self.staleBytes) = (
-      oddAuthentication, oddIdentification, staleBytes
-    )
+    reportsSessionStatus =
+      !profile.quirks.contains(.noStatus)
+      && profile.messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
     empty =
       profile.quirks.flicker == nil ? nil : PreparedIdentification(profile.identification(isWhole: false))
     whole = PreparedIdentification(profile.identification(isWhole: true))
@@ -130,10 +109,6 @@ extension Profile {
     var settings = LinkSettings(parameters: parameters.withoutAcknowledgements)
     settings.fallbackParameters = parameters
     return settings
-  }
-
-  var declaresSessionStatus: Bool {
-    messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
   }
 }
 

@@ -136,7 +136,7 @@ public final class SimulatedAccessory {
 
   /// Closes all sessions with the connected device. The accessory stays attached.
   public func closeSessions() {
-    attachment?.closeSessions()
+    attachment?.connection.closeSessions()
   }
 
   /// Forgets all sessions, which stay open on the device but get no answers. New sessions work normally.
@@ -149,7 +149,8 @@ public final class SimulatedAccessory {
   /// Returns true if the message was sent immediately.
   @discardableResult
   public func send(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
-    attachment?.send(id, parameters) ?? false
+    guard let attachment, attachment.isIdentified else { return false }
+    return attachment.send(id, parameters)
   }
 
   // MARK: Carrying out the machine's decisions
@@ -279,32 +280,25 @@ public final class SimulatedAccessory {
     next.start()
   }
 
-  func handle(_ news: AccessoryAttachment.News) {
-    switch news {
-    case .deviceIsDone:
-      flicker.deviceIsDone(now: loop.now, random: &random)
-      armTimer()
-    case .wantsToDetach: unplug("because of the session quirk")
-    case .ended(let why):
-      attachment = nil
-      log(.note("the device left: \(why)"))
-      awaitNextDevice()
-    case .gaveUp(let silence):
-      attachment = nil
-      log(.warning("closed the cable: \(silence.sentence(about: "the device"))"))
-      awaitNextDevice()
-    }
+  /// Called when the device will receive nothing more, because identification and authentication are finished or a
+  /// quirk is holding them up.
+  func deviceIsDone() {
+    flicker.deviceIsDone(now: loop.now, random: &random)
+    armTimer()
   }
 
-  /// Returns the accessory to its initial state without unplugging it. The accessory then waits for the next device.
-  private func awaitNextDevice() {
+  /// Called when the device has disconnected, which `event` reports. The accessory stays plugged in and waits for the
+  /// next device.
+  func deviceLeft(_ event: TimelineEvent.Kind) {
+    attachment = nil
+    log(event)
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)
     armTimer()
   }
 
   /// The step that the connected device is expected to take next, or nil if no device is connected.
-  package var phase: PeerPhase? { attachment?.phase }
+  package var phase: PeerPhase? { attachment?.connection.phase }
 
   func log(_ kind: consuming TimelineEvent.Kind) {
     report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject, worldNumber: worldNumber))

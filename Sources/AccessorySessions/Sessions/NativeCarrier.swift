@@ -14,17 +14,12 @@ import IAP2
 /// other side's transfers stay pending. An unread session does not affect other sessions, so there is no time limit for
 /// reading. A writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// This side's role, which determines the wording when the channel is closed.
-  enum Closing {
-    case accessory
-    case device
-  }
-
   /// The number of unread bytes at which reading from the channel stops.
   static let bound = 256 * 1024
 
   private let channel: any Channel
-  private let closes: Closing
+  /// How the session ends if this side closes it.
+  private let closing: SessionEnd
   private let ended: (NativeCarrier, SessionEnd) -> Void
   private var inbox: [UInt8] = []
   private var unread = 0
@@ -35,12 +30,12 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
 
   /// Creates the carrier. `ended` is called once, after the session's own handler has been notified.
   init(
-    _ channel: any Channel, _ protocolName: String, closes: Closing,
+    _ channel: any Channel, _ protocolName: String, closing: SessionEnd,
     ended: @escaping (NativeCarrier, SessionEnd) -> Void
   ) {
     self.channel = channel
     self.protocolName = protocolName
-    self.closes = closes
+    self.closing = closing
     self.ended = ended
   }
 
@@ -83,11 +78,9 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard session.isOpen else { return }
     guard end == .closedByPeer else { return finish(.channelEnded(end.description)) }
+    if closing == .closedByAccessory { return finish(.closedByDevice) }
     let isUntouched = session.bytesWritten == 0 && session.bytesRead == 0 && inbox.isEmpty
-    switch closes {
-    case .accessory: finish(.closedByDevice)
-    case .device: finish(isUntouched ? .refused : .closedByAccessory)
-    }
+    finish(isUntouched ? .refused : .closedByAccessory)
   }
 
   // MARK: The session
@@ -113,7 +106,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
   }
 
   func close(_ session: Session) {
-    end(closes == .accessory ? .closedByAccessory : .closedByDevice)
+    end(closing)
   }
 
   func unacknowledged(_ session: Session) -> Int {

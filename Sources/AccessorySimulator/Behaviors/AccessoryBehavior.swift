@@ -25,12 +25,12 @@ public struct BehaviorContext {
   public let loop: any EventLoop
   let programs: ProgramKeeper
   let scripts: ScriptHub
-  private let report: (TimelineEvent.Kind) -> Void
+  let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates a context. `report` is called on the loop for every event that a behavior reports.
-  public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
+  /// Creates a context for a session without an accessory. Notes and warnings are dropped.
+  public init(loop: any EventLoop) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
-    self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
+    self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts) { _ in }
   }
 
   init(

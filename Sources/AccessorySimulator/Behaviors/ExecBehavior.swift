@@ -3,7 +3,6 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 import LinuxIO
-import Synchronization
 
 /// Connects each session to a program that runs in a separate process. Received bytes go to the program's standard
 /// input, the program's output is sent, and each line of its standard error becomes a note on the timeline.
@@ -68,7 +67,7 @@ public struct ExecBehavior: AccessoryBehavior {
     context.warn("\(program.command) was not run: \(reason)")
     // The session gets its handler only after this call, so it is closed in a later turn of the loop.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
-    return SinkBehavior().makeHandler(for: session, in: context)
+    return Discarder()
   }
 }
 
@@ -217,12 +216,11 @@ public final class ProgramPlaces: Sendable {
 
   /// The maximum number of programs that run at the same time.
   public let count: Int
-  private let free: Atomic<Int>
+  private let running = Locked(0)
 
   /// Creates a limit of `count` programs.
   public init(_ count: Int) {
     self.count = count
-    free = Atomic(count)
   }
 
   final class Place {
@@ -230,16 +228,15 @@ public final class ProgramPlaces: Sendable {
 
     fileprivate init(_ places: ProgramPlaces) { self.places = places }
 
-    deinit { places.free.add(1, ordering: .relaxed) }
+    deinit { places.running.withLock { $0 -= 1 } }
   }
 
   func take() -> Place? {
-    var seen = free.load(ordering: .relaxed)
-    while seen > 0 {
-      let (exchanged, found) = free.compareExchange(expected: seen, desired: seen - 1, ordering: .relaxed)
-      if exchanged { return Place(self) }
-      seen = found
+    let isFree = running.withLock { running in
+      guard running < count else { return false }
+      running += 1
+      return true
     }
-    return nil
+    return isFree ? Place(self) : nil
   }
 }

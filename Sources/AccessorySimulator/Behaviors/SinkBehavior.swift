@@ -14,13 +14,7 @@ public struct SinkBehavior: AccessoryBehavior {
 
   /// Returns a handler that accepts all bytes.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
-    checks ? CheckingSink(context) : Sink()
-  }
-
-  private final class Sink: SessionHandler {
-    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
-    func sessionIsWritable(_ session: Session) {}
-    func session(_ session: Session, endedWith end: SessionEnd) {}
+    checks ? CheckingSink(context) : Discarder()
   }
 
   private final class CheckingSink: SessionHandler {

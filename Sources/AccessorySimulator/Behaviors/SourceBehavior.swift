@@ -170,41 +170,26 @@ struct SourcePacer: Equatable {
 }
 
 struct SourcePattern {
-  private enum Maker {
-    case counting(next: UInt8)
-    case text([UInt8], at: Int)
-    case random(SeededRandom)
-  }
-
-  private var maker: Maker
+  private let pattern: Behavior.Source.Pattern
+  private let text: [UInt8]
+  private var random: SeededRandom
+  private var sent = 0
 
   init(_ pattern: Behavior.Source.Pattern, random: SeededRandom) {
-    switch pattern {
-    case .counting: maker = .counting(next: 0)
-    case .text(let text): maker = .text(Array(text.utf8), at: 0)
-    case .random: maker = .random(random)
-    }
+    (self.pattern, self.random) = (pattern, random)
+    if case .text(let text) = pattern { self.text = Array(text.utf8) } else { text = [] }
   }
 
-  /// Appends the next `count` bytes. If the pattern is empty, which profiles do not allow, the bytes are zeros.
+  /// Appends the next `count` bytes. If the text is empty, which profiles do not allow, the bytes are zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
-    switch maker {
-    case .counting(var next):
-      for _ in 0..<count {
-        bytes.append(next)
-        next &+= 1
+    for index in sent..<sent + count {
+      switch pattern {
+      case .counting: bytes.append(UInt8(truncatingIfNeeded: index))
+      case .text: bytes.append(text.isEmpty ? 0 : text[index % text.count])
+      case .random: bytes.append(UInt8(truncatingIfNeeded: random.next() >> 56))
       }
-      maker = .counting(next: next)
-    case .text(let text, var at):
-      for _ in 0..<count {
-        bytes.append(text.isEmpty ? 0 : text[at])
-        at = at + 1 < text.count ? at + 1 : 0
-      }
-      maker = .text(text, at: at)
-    case .random(var random):
-      for _ in 0..<count { bytes.append(UInt8(truncatingIfNeeded: random.next() >> 56)) }
-      maker = .random(random)
     }
+    sent += count
   }
 }

@@ -44,22 +44,21 @@ final class SessionQuirks {
 
   /// Applies a quirk to later sessions. The quirk replaces any other quirk of the same kind.
   func play(_ quirk: Quirk) {
-    let chance = loop.random
     switch quirk {
     case .flicker, .authentication, .identification, .noStatus, .staleBytes: return
     case .session(let odd):
       (trouble, troubled) = (odd, 0)
       return
-    case .endsSessions(let odd): ender = SessionEnder(odd, random(odd.seed, chance.derived("ends-sessions")))
+    case .endsSessions(let odd): ender = SessionEnder(odd, random(odd.seed, "ends-sessions"))
     case .wedgesAfter(let odd): opens = OpenCounter(odd)
-    case .goesSilent(let odd): silence = SilenceMachine(odd, random(odd.seed, chance.derived("goes-silent")))
-    case .phantomSession(let odd): phantom = PhantomMachine(odd, random(odd.seed, chance.derived("phantom-session")))
+    case .goesSilent(let odd): silence = SilenceMachine(odd, random(odd.seed, "goes-silent"))
+    case .phantomSession(let odd): phantom = PhantomMachine(odd, random(odd.seed, "phantom-session"))
     case .busyAfterCancel(let odd):
       touch = TouchMachine(odd)
       touchTimer = touchTimer ?? loop.makeTimer { [unowned self] in touchCame() }
       armTouch()
     case .failsAfterFirstTransaction(let odd): transactions = TransactionCounter(odd)
-    case .replyChunking(let odd): chunking = (odd, random(odd.seed, chance.derived("reply-chunking")))
+    case .replyChunking(let odd): chunking = (odd, random(odd.seed, "reply-chunking"))
     case .dropsBeyond(let odd): buffer = odd
     case .obeysFirstSettingsOnly(let odd): settings = odd
     }
@@ -70,9 +69,9 @@ final class SessionQuirks {
 
   /// Returns the random number generator for a quirk, which is derived from the quirk's seed. If the seed of the quirk
   /// is 0, the generator is derived from the seed of the run and differs for each accessory.
-  private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
+  private func random(_ seed: UInt64, _ quirk: StaticString) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
-    var derived = derived
+    var derived = loop.random.derived(quirk)
     return SeededRandom(seed: derived.next() ^ serial.utf8.stableHash)
   }
 

@@ -30,16 +30,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// The end of a request, in a form that can be checked quickly after every byte.
-  private enum Ending {
-    case delimiter
-    case count(Int)
-    case rule
-  }
-
-  private let ending: Ending
-  private let delimiter: [UInt8]
-  private let lastOfDelimiter: UInt8
+  private let framing: Script.Framing
   private let requests: [[UInt8]]
   private var frames: FrameScanner?
   private var state = State.waiting
@@ -50,22 +41,17 @@ struct RequestMatcher {
   private var candidates: [Int]
 
   init(_ script: Script) {
-    switch script.framing {
-    case .delimiter(let bytes):
-      precondition(!bytes.isEmpty, "an empty delimiter ends no request")
-      (ending, delimiter, requests) = (.delimiter, bytes, [])
-    case .fixed(let count):
-      precondition(count > 0, "a request has at least one byte")
-      (ending, delimiter, requests) = (.count(count), [], [])
+    framing = script.framing
+    requests = framing == .any ? script.rules.compactMap(\.request) : []
+    candidates = Array(requests.indices)
+    switch framing {
+    case .delimiter(let bytes): precondition(!bytes.isEmpty, "an empty delimiter ends no request")
+    case .fixed(let count): precondition(count > 0, "a request has at least one byte")
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
-      // For frames, the buffer in FrameScanner is used.
       frames = FrameScanner(frame)
-      (ending, delimiter, requests) = (.count(1), [], [])
-    case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
+    case .any: break
     }
-    lastOfDelimiter = delimiter.last ?? 0
-    candidates = Array(requests.indices)
   }
 
   /// Returns the next request that ends in `bytes` at or after `offset`, or nil if no request ends there.
@@ -81,15 +67,16 @@ struct RequestMatcher {
 
   private mutating func take(_ byte: UInt8) -> Request? {
     buffer.append(byte)
-    switch ending {
-    case .delimiter: return takeDelimited(byte)
-    case .count(let count): return buffer.count == count ? finish(buffer.count) : nil
-    case .rule: return takeAny(byte)
+    switch framing {
+    case .delimiter(let delimiter): return takeDelimited(byte, delimiter)
+    case .fixed(let count): return buffer.count == count ? finish(buffer.count) : nil
+    case .any: return takeAny(byte)
+    case .frame: preconditionFailure("the frame scanner takes the bytes of frames")
     }
   }
 
-  private mutating func takeDelimited(_ byte: UInt8) -> Request? {
-    let isComplete = byte == lastOfDelimiter && buffer.suffix(delimiter.count) == delimiter[...]
+  private mutating func takeDelimited(_ byte: UInt8, _ delimiter: [UInt8]) -> Request? {
+    let isComplete = byte == delimiter.last && buffer.suffix(delimiter.count) == delimiter[...]
     switch state {
     case .waiting:
       if isComplete { return finish(buffer.count - delimiter.count) }
@@ -120,7 +107,7 @@ struct RequestMatcher {
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
-    if case .rule = ending { candidates = Array(requests.indices) }
+    candidates = Array(requests.indices)
     return .whole(request)
   }
 }

@@ -13,33 +13,19 @@ struct RuleBook {
   }
 
   private let rules: [Script.Rule]
-  private let firstByRequest: [[UInt8]: Int]
-  private let othersByRequest: [[UInt8]: [Int]]
-  /// For each rule, whether it always applies, in every state and any number of times. Most rules always apply and need
-  /// no further checks.
-  private let isPlain: [Bool]
+  private let byRequest: [[UInt8]: [Int]]
   private let patterns: [Int]
 
   init(_ rules: [Script.Rule]) {
     self.rules = rules
-    var others: [[UInt8]: [Int]] = [:]
-    var first: [[UInt8]: Int] = [:]
-    for (index, rule) in rules.enumerated() {
-      guard let request = rule.request else { continue }
-      if first[request] == nil { first[request] = index } else { others[request, default: []].append(index) }
+    byRequest = rules.indices.reduce(into: [:]) { byRequest, index in
+      if let request = rules[index].request { byRequest[request, default: []].append(index) }
     }
-    (firstByRequest, othersByRequest) = (first, others)
-    isPlain = rules.map { $0.states.isEmpty && $0.times == nil }
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
-    let first = firstByRequest[request]
-    if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
-    var whole = first
-    if let first, !isUsable(first, protocolName, memory) {
-      whole = othersByRequest[request]?.first { isUsable($0, protocolName, memory) }
-    }
+    let whole = byRequest[request]?.first { isUsable($0, protocolName, memory) }
     for index in patterns {
       if let whole, whole < index { break }
       if isUsable(index, protocolName, memory), let groups = groups(of: rules[index], request) {
@@ -68,7 +54,6 @@ struct RuleBook {
   }
 
   private func isUsable(_ index: Int, _ protocolName: String, _ memory: ScriptMemory) -> Bool {
-    if isPlain[index] { return true }
     guard memory.isIn(rules[index].states) else { return false }
     return rules[index].times.map { memory.uses(of: .init(protocolName: protocolName, index: index)) < $0 } ?? true
   }

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
+import AccessorySessions
 
 /// Connects the sessions that run an accessory's scripts. The scripts of an accessory share one memory.
 ///
@@ -10,35 +11,24 @@ final class ScriptHub {
   /// Performs the actions that scripts request from the accessory. The value is nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
   /// The open sessions. Sessions are held weakly, because a forgotten session disappears without reporting its end.
-  private var members: [Member] = []
-
-  private struct Member {
-    weak var session: (any ScriptSession)?
-  }
+  private var members: [Weak<ScriptAnswerer>] = []
 
   init(_ memory: ScriptMemory) { self.memory = memory }
 
-  func join(_ session: any ScriptSession) { members.append(Member(session: session)) }
+  func join(_ session: ScriptAnswerer) { members.append(Weak(session)) }
 
-  func leave(_ session: any ScriptSession) { members.removeAll { $0.session == nil || $0.session === session } }
+  func leave(_ session: ScriptAnswerer) { members.removeAll { $0.object == nil || $0.object === session } }
 
   /// Sends bytes in all open sessions of a protocol, or returns false if there are none.
   func forward(_ bytes: [UInt8], to protocolName: String, isUnframed: Bool) -> Bool {
-    let targets = members.compactMap(\.session).filter { $0.protocolName == protocolName }
+    let targets = members.compactMap(\.object).filter { $0.protocolName == protocolName }
     for target in targets { target.push(bytes, isUnframed: isUnframed) }
     return !targets.isEmpty
   }
 
   func stateWasEntered() {
-    for session in members.compactMap(\.session) { session.noticeState() }
+    for session in members.compactMap(\.object) { session.noticeState() }
   }
-}
-
-/// An open session that runs a script, as seen by other sessions.
-protocol ScriptSession: AnyObject {
-  var protocolName: String { get }
-  func push(_ bytes: [UInt8], isUnframed: Bool)
-  func noticeState()
 }
 
 /// The memory that an accessory's scripts share: the state, the counters, and how many times each rule has answered.
@@ -103,28 +93,23 @@ struct ScriptNotes {
     fileprivate var isWarning: Bool { self != .unanswered && self != .skipped }
   }
 
-  struct Line: Equatable {
-    var isWarning: Bool
-    var text: String
-  }
-
   static let most = 10
 
   private var counts: [Kind: Int] = [:]
-  private var lines: [Line] = []
+  private var events: [TimelineEvent.Kind] = []
 
   mutating func add(_ kind: Kind, _ text: @autoclosure () -> String) {
     let count = counts[kind, default: 0] + 1
     counts[kind] = count
     guard count <= Self.most else { return }
-    lines.append(Line(isWarning: kind.isWarning, text: text()))
-    if count == Self.most { lines.append(Line(isWarning: false, text: "further \(kind.rawValue) are only counted")) }
+    events.append(kind.isWarning ? .warning(text()) : .note(text()))
+    if count == Self.most { events.append(.note("further \(kind.rawValue) are only counted")) }
   }
 
-  mutating func take() -> [Line] {
-    guard !lines.isEmpty else { return [] }
-    defer { lines.removeAll() }
-    return lines
+  mutating func take() -> [TimelineEvent.Kind] {
+    guard !events.isEmpty else { return [] }
+    defer { events.removeAll() }
+    return events
   }
 
   var totals: [String] {

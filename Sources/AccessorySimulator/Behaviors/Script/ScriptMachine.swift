@@ -16,14 +16,7 @@ struct ScriptMachine {
     var due: Instant?
   }
 
-  private struct Plain {
-    let response: [UInt8]
-    let delay: Duration
-  }
-
   private let script: Script
-  private let plain: [Plain?]
-  private let isFramed: Bool
   private let protocolName: String
   private let book: RuleBook
   private var matcher: RequestMatcher
@@ -36,11 +29,6 @@ struct ScriptMachine {
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
-    if case .frame = script.framing { isFramed = true } else { isFramed = false }
-    plain = script.rules.map { rule in
-      let isPlain = rule.times == nil && rule.next == nil && rule.answers.isEmpty
-      return isPlain ? Plain(response: rule.response, delay: rule.delay) : nil
-    }
     matcher = RequestMatcher(script)
     timers = script.timers.map { Timer(timer: $0) }
     seenEntries = memory.entries
@@ -105,7 +93,6 @@ struct ScriptMachine {
   private mutating func answer(
     _ request: [UInt8], _ found: RuleBook.Found, _ now: Instant, _ memory: inout ScriptMemory
   ) {
-    if let plain = plain[found.rule] { return queue(plain.response, at: now + plain.delay) }
     let rule = script.rules[found.rule]
     if rule.times != nil { memory.use(.init(protocolName: protocolName, index: found.rule)) }
     if let next = rule.next { enter(next, now, &memory) }
@@ -160,8 +147,7 @@ struct ScriptMachine {
   }
 
   private mutating func queue(_ bytes: [UInt8], at due: Instant) {
-    if !isFramed || bytes.isEmpty { return answers.add(bytes, at: due) }
-    guard case .frame(let frame) = script.framing else { return }
+    guard case .frame(let frame) = script.framing, !bytes.isEmpty else { return answers.add(bytes, at: due) }
     do throws(Script.Frame.Fault) { answers.add(try frame.encode(bytes), at: due) } catch {
       guard case .tooLong(let count) = error else { return }
       notes.add(.dropped, "an answer was not sent, because its frame of \(count) bytes would be too long")
@@ -224,20 +210,100 @@ struct ScriptMachine {
 struct ReadPacer {
   private let bytesPerSecond: Int
   /// The time at which all bytes that have been read will have been processed.
-  private var isReadyAt: Instant?
+  private(set) var deadline: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
   func allowance(at now: Instant) -> Int {
-    if let isReadyAt, isReadyAt > now { return 0 }
+    if let deadline, deadline > now { return 0 }
     return max(1, bytesPerSecond / 10)
   }
 
-  var deadline: Instant? { isReadyAt }
-
   mutating func read(_ count: Int, at now: Instant) {
-    if count > 0 { isReadyAt = now + .nanoseconds(count * 1_000_000_000 / bytesPerSecond) }
+    if count > 0 { deadline = now + .nanoseconds(count * 1_000_000_000 / bytesPerSecond) }
   }
 
-  mutating func becomeReady() { isReadyAt = nil }
+  mutating func becomeReady() { deadline = nil }
+}
+
+enum ScriptStep: Equatable {
+  case send(ArraySlice<UInt8>)
+  /// Performs an action other than sending bytes in the script's own session. Indirect because actions are large and
+  /// rare.
+  indirect case act(ScriptAction)
+}
+
+/// An action in a script, other than sending bytes in the script's own session.
+enum ScriptAction: Equatable {
+  /// Sends bytes in the sessions of a protocol. Each session's script frames the bytes, unless `isUnframed` is set.
+  case forward(to: String, [UInt8], isUnframed: Bool)
+  case enter(String)
+  case close(String)
+  case accessory(AccessoryAction)
+}
+
+/// Holds answers until they are due, in the order of their requests.
+///
+/// An answer is sent once its delay has passed and all earlier answers have been sent, as if the accessory handled one
+/// request at a time. An answer with a short delay therefore never overtakes an earlier answer, and only the first
+/// answer needs to be checked.
+struct AnswerQueue {
+  /// When this many answers are waiting, no more requests are read. A device that does not read answers therefore
+  /// blocks only its own session.
+  static let mostAnswers = 4_096
+  static let mostBytes = 1_048_576
+
+  private struct Entry {
+    var step: ScriptStep
+    var due: Instant
+  }
+
+  private var answers: [Entry] = []
+  private var first = 0
+  private var byteCount = 0
+
+  var isFull: Bool { count >= Self.mostAnswers || byteCount >= Self.mostBytes }
+
+  var count: Int { answers.count - first }
+
+  var deadline: Instant? { count == 0 ? nil : answers[first].due }
+
+  mutating func add(_ bytes: [UInt8], at due: Instant) {
+    guard !bytes.isEmpty else { return }
+    answers.append(Entry(step: .send(bytes[...]), due: due))
+    byteCount += bytes.count
+  }
+
+  mutating func add(_ action: ScriptAction, at due: Instant) {
+    answers.append(Entry(step: .act(action), due: due))
+    if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
+  }
+
+  func due(at now: Instant) -> ScriptStep? {
+    count > 0 && answers[first].due <= now ? answers[first].step : nil
+  }
+
+  mutating func took(_ count: Int) {
+    guard case .send(var rest) = answers[first].step else { return }
+    byteCount -= count
+    rest = rest.dropFirst(count)
+    answers[first].step = .send(rest)
+    if rest.isEmpty { dropFirst() }
+  }
+
+  mutating func didAct() {
+    if case .act(.forward(_, let bytes, _)) = answers[first].step { byteCount -= bytes.count }
+    dropFirst()
+  }
+
+  private mutating func dropFirst() {
+    first += 1
+    if first == answers.count {
+      answers.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first >= 64, first * 2 > answers.count {
+      answers.removeFirst(first)
+      first = 0
+    }
+  }
 }
