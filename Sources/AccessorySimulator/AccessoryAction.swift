@@ -15,8 +15,9 @@ public enum AccessoryAction: Equatable, Sendable {
   /// The accessory forgets its sessions. On the device, the forgotten sessions stay open but get no more answers.
   case forgetSessions
   case quirk(Quirk)
-  /// The accessory sends a control message, or the action changes what the accessory's rules send.
-  case message(OutgoingMessage)
+  /// The accessory sends a control message, or the action changes what the accessory's rules send. The conditions under
+  /// which the rule sends the message are ignored.
+  case message(MessageRuleEntry)
 
   /// Whether the accessory must be plugged in (true) or unplugged (false) for the action, or nil if the action is
   /// possible in both cases.
@@ -27,20 +28,6 @@ public enum AccessoryAction: Equatable, Sendable {
     case .closeSessions, .forgetSessions, .quirk, .message: nil
     }
   }
-}
-
-/// A control message that one side sends because a user or a program requests it.
-public struct OutgoingMessage: Equatable, Sendable {
-  /// The rule entry that describes the message, in the same form as in a profile.
-  public let entry: MessageRuleEntry
-
-  /// Creates a message from a rule's entry. The conditions under which the rule sends the message are ignored.
-  public init(_ entry: MessageRuleEntry) { self.entry = entry }
-
-  /// The number of the message, or nil if the entry names a message that does not exist.
-  public var message: MessageID? { entry.send.messageID }
-  /// The message's parameters. If the parameters in the entry cannot be sent, the list is empty.
-  public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }
 }
 
 extension SimulatedAccessory {
@@ -57,7 +44,7 @@ extension SimulatedAccessory {
     case .forgetSessions: forgetSessions()
     case .quirk(let quirk): play(quirk)
     case .message(let sent):
-      if let message = sent.message { send(message, sent.parameters) }
+      if let message = sent.send.messageID { send(message, sent.elements) }
     }
   }
 }

@@ -230,10 +230,8 @@ public final class World {
 
   /// Removes an accessory from the world. The accessory must be unplugged.
   public func remove(_ accessory: SimulatedAccessory) {
-    guard let number = number(of: accessory) else { return }
-    if let entry = accessories.removeValue(forKey: number) {
-      for (channel, _) in entry.channels { FaultTally.add(channel, to: &faultsPast) }
-    }
+    guard let number = number(of: accessory), let entry = accessories.removeValue(forKey: number) else { return }
+    for (channel, _) in entry.channels { FaultTally.add(channel, to: &faultsPast) }
   }
 
   /// Returns the number that identifies the accessory in the device's events.
@@ -241,10 +239,14 @@ public final class World {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
+  private func entry(of accessory: SimulatedAccessory) -> Entry? {
+    accessories.values.first { $0.accessory === accessory }
+  }
+
   /// Replaces the faults on the future cables of an accessory. If ``Settings/faultsMayChange`` is true, also replaces
   /// the faults on its current cables.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
-    guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else { return }
+    guard let entry = entry(of: accessory) else { return }
     entry.faults = faults
     guard settings.faultsMayChange else { return }
     for (channel, end) in entry.channels where !channel.isOver {
@@ -255,7 +257,7 @@ public final class World {
 
   /// Attaches removable observers to an accessory's future cables.
   public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
-    if let number = number(of: accessory) { accessories[number]?.taps = taps }
+    entry(of: accessory)?.taps = taps
   }
 
   package func record(_ event: TimelineEvent) {
@@ -265,7 +267,7 @@ public final class World {
   /// Unplugs an accessory's cable abruptly. Bytes in transit are lost, and both ends notice immediately. If `unnoticed`
   /// is set, the device does not notice the unplug until one of its requests goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
-    guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
+    guard let entry = entry(of: accessory) else {
       preconditionFailure("an accessory can be pulled only in the world that it was added to")
     }
     log.add(
@@ -289,11 +291,9 @@ public final class World {
 
   /// How many times each fault has acted so far, counted across all cables.
   public var faultCounts: [FaultTally] {
-    channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
-  }
-
-  private var channelsByNumber: [FaultChannel] {
-    accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
+    accessories.sorted { $0.key < $1.key }.flatMap(\.value.channels).reduce(into: faultsPast) {
+      FaultTally.add($1.channel, to: &$0)
+    }
   }
 
   /// Returns the counts for each fault at the accessory's end of its cables. The faults on each cable are counted from
@@ -301,9 +301,7 @@ public final class World {
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
-    number(of: accessory).flatMap { accessories[$0] }?.channels.filter { $0.end == .accessory }.flatMap(
-      \.channel.counts)
-      ?? []
+    (entry(of: accessory)?.channels ?? []).filter { $0.end == .accessory }.flatMap(\.channel.counts)
   }
 
   /// Unplugs everything. Run the loop briefly after this call, so that both sides notice the unplug.

@@ -63,7 +63,7 @@ extension SimulatedWorld {
     var parts: [String: WorldAccessory] = [:]
     for part in scenario.accessories { parts[part.name] = add(part.profile) }
     perform { [parts] inner in
-      let other = ScenarioApp(besideTheAppOf: scenario, on: inner.device) { [unowned inner] in inner.record($0) }
+      let other = ScenarioApp(scenario, client: nil, on: inner.device) { [unowned inner] in inner.record($0) }
       let second = ScenarioSDK(scenario, on: inner.loop) { [unowned inner] in inner.record($0) }
       let sdk = sdk ?? { [realm] in second.perform($0, in: realm.app) }
       otherApp = other

@@ -88,7 +88,7 @@ final class LiveScenario {
     let world = job.world
     let events = seen(world.notices(after: firstNumber, atMost: .max))
     let comparison = ScenarioComparison(
-      events, with: scenario, since: timeline.beginning, tolerance: world.virtual == nil ? .realTime : .none)
+      events, with: scenario, since: timeline.beginning, inRealTime: world.virtual == nil)
     for part in parts.values { part.remove() }
     let difference = failure ?? comparison.difference?.description
     let aside = unplayed.isEmpty ? "" : "; not played: \(unplayed.joined(separator: ", "))"

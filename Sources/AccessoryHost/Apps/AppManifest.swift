@@ -30,9 +30,9 @@ public struct AppManifest: Equatable, Sendable {
   /// Where the settings come from.
   public let origin: Origin
   /// The declared protocols. Nil if there is no Info.plist, in which case the app may use every protocol.
-  public let declaredProtocols: [String]?
+  public var declaredProtocols: [String]?
   /// The background modes.
-  public let backgroundModes: [String]
+  public var backgroundModes: [String]
 
   /// Creates a manifest from given settings.
   public init(origin: Origin = .none, declaredProtocols: [String]?, backgroundModes: [String] = []) {

@@ -141,7 +141,7 @@ extension Format<[SoakPlan.App]> {
 extension Format<[SoakPlan.Accessory]> {
   fileprivate static func accessories(_ profiles: ProfileLibrary) -> Format {
     Format<[Named<SoakPlan.Accessory>]>.named(atLeast: 1) { name in
-      .object(SoakPlan.Accessory.format(PartSection.format(named: name, profiles)))
+      .object(SoakPlan.Accessory.format(Scenario.Part.format(named: name, profiles)))
     }.map { accessories in
       accessories.map { named in
         var accessory = named.value
@@ -155,13 +155,13 @@ extension Format<[SoakPlan.Accessory]> {
 }
 
 extension SoakPlan.Accessory {
-  private var part: PartSection {
-    get { PartSection(profile) }
-    set { profile = newValue.whole }
+  private var part: Scenario.Part {
+    get { Scenario.Part(name: "", profile: profile) }
+    set { profile = newValue.profile }
   }
 
-  fileprivate static func format(_ part: Record<PartSection>) -> Record<Self> {
-    Record("accessory with apps", part.summary, Self(profile: part.base.whole, link: SoakLinkChoices())) {
+  fileprivate static func format(_ part: Record<Scenario.Part>) -> Record<Self> {
+    Record("accessory with apps", part.summary, Self(profile: part.base.profile, link: SoakLinkChoices())) {
       part.fields(at: \.part)
       Field("link", \.link, SoakLinkChoices.format)
       Field(

@@ -86,7 +86,7 @@ public final class ScenarioPlayer {
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
-      tolerance: sever == nil ? .none : .realTime)
+      inRealTime: sever != nil)
   }
 
   /// Stops the app and unplugs everything. Run the loop briefly after this call, so that both sides notice the unplug.

@@ -101,7 +101,7 @@ struct ActionKeys: Equatable, Sendable {
   init(_ action: WorldAction) {
     of = action.subject
     switch action {
-    case .accessory(.message(let sent), _), .deviceMessage(let sent, _): message = sent.entry
+    case .accessory(.message(let sent), _), .deviceMessage(let sent, _): message = sent
     case .accessory(.quirk(let quirk), _): self.quirk = quirk
     case .faults(let faults, _): self.faults = faults
     case .app(.ends(_, leavesSessions: true), _): sessions = .left

@@ -44,8 +44,8 @@ package struct ActionPlayer {
     case .resetLink(let name): if let serial = serial(name) { device?.resetLinks(serial: serial) }
     case .noticeCables(let notices): device?.noticesCables = notices
     case .deviceMessage(let sent, let name):
-      if let serial = serial(name), let message = sent.message {
-        device?.send(message, sent.parameters, toSerial: serial)
+      if let serial = serial(name), let message = sent.send.messageID {
+        device?.send(message, sent.elements, toSerial: serial)
       }
     case .app(let action, let role): app(action, role)
     }

@@ -18,7 +18,7 @@ public enum WorldAction: Equatable, Sendable {
   /// Whether the device will notice cables that are plugged in after this action.
   case noticeCables(Bool)
   /// The device sends a control message to an accessory, or the action changes what the device's rules send.
-  case deviceMessage(OutgoingMessage, to: String)
+  case deviceMessage(MessageRuleEntry, to: String)
   case app(AppAction, of: Role = .tested)
 
   /// The app on the device that an action affects.
@@ -125,10 +125,10 @@ extension WorldAction {
         !["otherApp.register", "otherApp.unregister", "otherApp.look"].contains($0.name)
       } + [
         row("accessory.message", "Make an accessory send a control message.", keys: [.of, .message]) {
-          .accessory(.message(OutgoingMessage($1.message)), of: $0)
+          .accessory(.message($1.message), of: $0)
         },
         row("device.message", "Make the device send a control message.", keys: [.of, .message]) {
-          .deviceMessage(OutgoingMessage($1.message), to: $0)
+          .deviceMessage($1.message, to: $0)
         },
       ]
   }

@@ -133,15 +133,8 @@ public struct Scenario: Equatable, Sendable {
     public var before: Duration?
 
     /// Creates an expectation.
-    public init(
-      _ event: String, accessory: String? = nil, protocols: [String]? = nil, after: Duration? = nil,
-      before: Duration? = nil
-    ) {
+    public init(_ event: String) {
       self.event = event
-      self.accessory = accessory
-      self.protocols = protocols
-      self.after = after
-      self.before = before
     }
   }
 }

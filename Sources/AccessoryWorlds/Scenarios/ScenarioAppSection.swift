@@ -4,25 +4,22 @@ import AccessoryHost
 /// The app in a scenario. The section defines what the app's Info.plist declares, how the system treats the app, and
 /// what the app sends.
 struct ScenarioAppSection: Equatable {
-  var protocols: [String]?
-  var backgroundModes: [String] = []
-  var startsRegistered = true
+  var settings = AppSettings()
   var payload = 2_000
   var interval: Duration?
-  var rules = AppRules()
 
   static let format = Record(
     "app", "the app: its Info.plist, and how the system treats the app", Self()
   ) {
     Field(
-      "protocols", \.protocols, .optional(.list(of: .text)),
+      "protocols", \.settings.manifest.declaredProtocols, .optional(.list(of: .text)),
       "UISupportedExternalAccessoryProtocols; default: all protocols are treated as declared")
     Field(
-      "backgroundModes", \.backgroundModes, .list(of: .text),
+      "backgroundModes", \.settings.manifest.backgroundModes, .list(of: .text),
       "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background"
     )
     Field(
-      "registered", \.startsRegistered, .boolean,
+      "registered", \.settings.startsRegistered, .boolean,
       "whether an object in the app's process registers for notifications at launch")
     Field(
       "payload", \.payload, .integer(1...1_000_000),
@@ -30,25 +27,7 @@ struct ScenarioAppSection: Equatable {
     Field(
       "every", \.interval, .optional(.duration(.seconds(1)...Scenario.longest)),
       "the interval at which the app sends the payload again while a session is open; default: sent once")
-    Field("rules", \.rules, AppRules.format)
-  }
-
-  init() {}
-
-  init(_ settings: AppSettings, payload: Int, every interval: Duration?) {
-    protocols = settings.manifest.declaredProtocols
-    backgroundModes = settings.manifest.backgroundModes
-    startsRegistered = settings.startsRegistered
-    rules = settings.rules
-    (self.payload, self.interval) = (payload, interval)
-  }
-
-  var settings: AppSettings {
-    var settings = AppSettings()
-    settings.manifest = AppManifest(declaredProtocols: protocols, backgroundModes: backgroundModes)
-    settings.startsRegistered = startsRegistered
-    settings.rules = rules
-    return settings
+    Field("rules", \.settings.rules, AppRules.format)
   }
 }
 

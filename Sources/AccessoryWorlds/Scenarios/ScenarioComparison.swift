@@ -11,33 +11,6 @@ public struct ScenarioComparison: Equatable, Sendable {
     /// When the difference occurred, or nil if an event is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference for the expectation at this index, counted from 0. `happened` is the actual event, or nil
-    /// if there was none.
-    init(index: Int, expected: String?, happened: String?, at time: Instant?) {
-      self.time = time
-      let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
-      description = "\(expected), but \(happened ?? "nothing more") happened"
-    }
-
-    init(list expected: String, instead seen: String, at time: Instant) {
-      self.time = time
-      description = "expected \(expected) in the app's list at \(time.secondsText) s, found \(seen)"
-    }
-  }
-
-  /// How far the times of events may deviate from the times in a scenario. In virtual time, all times are exact. Two
-  /// processes with separate clocks need a tolerance in case the machine is busy.
-  public struct Tolerance: Equatable, Sendable {
-    /// How early an event may happen.
-    public var early: Duration
-    /// How late an event may happen.
-    public var late: Duration
-
-    /// The tolerance for virtual time, which allows no deviation.
-    public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. On a busy machine, the device may notice the cable late and start its clock after
-    /// the accessory has started its own. Events then appear to happen early.
-    public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
   /// The first difference, or nil if everything was as expected.
@@ -48,9 +21,10 @@ public struct ScenarioComparison: Equatable, Sendable {
   /// - Parameters:
   ///   - beginning: the time at which the scenario began.
   ///   - surprises: differences between the app's list of accessories and the lists that the steps expect.
+  ///   - inRealTime: whether the times of events may deviate from the scenario. In virtual time, all times are exact.
   package init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference] = [],
-    tolerance: Tolerance = .none
+    inRealTime: Bool = false
   ) {
     let seen = events.filter(Scenario.isExpected)
     let names = scenario.namesBySerial
@@ -58,10 +32,10 @@ public struct ScenarioComparison: Equatable, Sendable {
     for index in 0..<max(seen.count, scenario.expectations.count) {
       let expectation = index < scenario.expectations.count ? scenario.expectations[index] : nil
       let event = index < seen.count ? seen[index] : nil
-      if let expectation, let event, expectation.matches(event, names, beginning, tolerance) { continue }
-      found = Difference(
-        index: index, expected: expectation?.description, happened: event.map { Self.text($0, names, beginning) },
-        at: event?.time)
+      if let expectation, let event, expectation.matches(event, names, beginning, inRealTime) { continue }
+      let expected = expectation.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
+      let happened = event.map { Self.text($0, names, beginning) } ?? "nothing more"
+      found = Difference(description: "\(expected), but \(happened) happened", time: event?.time)
       break
     }
     // An event that is missing at the end counts as later than all other events.
@@ -83,15 +57,16 @@ public struct ScenarioComparison: Equatable, Sendable {
 
 extension Scenario.Expectation {
   func matches(
-    _ event: TimelineEvent, _ names: [String: String], _ beginning: Instant,
-    _ tolerance: ScenarioComparison.Tolerance
+    _ event: TimelineEvent, _ names: [String: String], _ beginning: Instant, _ inRealTime: Bool
   ) -> Bool {
     guard event.kind.name == self.event else { return false }
     if let accessory, event.subject.flatMap({ names[$0.serial] }) != accessory { return false }
     if let protocols, event.subject?.protocols != protocols { return false }
     let time = event.time - beginning
-    if let after, time < after - tolerance.early { return false }
-    if let before, time > before + tolerance.late { return false }
+    // On a busy machine, the device may notice the cable late and start its clock after the accessory has started its
+    // own. Events then appear to happen early.
+    if let after, time < after - (inRealTime ? .milliseconds(500) : .zero) { return false }
+    if let before, time > before + (inRealTime ? .seconds(2) : .zero) { return false }
     return true
   }
 

@@ -47,7 +47,7 @@ extension Scenario {
   }
 
   private var appSection: ScenarioAppSection {
-    get { ScenarioAppSection(app, payload: payload, every: interval) }
+    get { ScenarioAppSection(settings: app, payload: payload, interval: interval) }
     set { (app, payload, interval) = (newValue.settings, newValue.payload, newValue.interval) }
   }
 }
@@ -117,23 +117,22 @@ extension Scenario.About {
   }
 }
 
-package struct PartSection: Equatable, Sendable {
-  private var profile: Profile
-  private var quirks: [Quirk] = []
-  private var serial: String?
+extension Scenario.Part {
+  // These keys change the profile, and are therefore never written.
 
-  package init(_ profile: Profile) { self.profile = profile }
+  private var quirks: [Quirk] {
+    get { [] }
+    set { for quirk in newValue { profile.apply(quirk) } }
+  }
 
-  package var whole: Profile {
-    var whole = profile
-    if let serial { whole.identity.serialNumber = serial }
-    for quirk in quirks { whole.apply(quirk) }
-    return whole
+  private var serial: String? {
+    get { nil }
+    set { if let newValue { profile.identity.serialNumber = newValue } }
   }
 
   /// Returns the format of an accessory. A profile that is defined in the scenario itself gets the accessory's name.
-  package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
-    Record("accessory", "an accessory", PartSection(Profile.format.base)) {
+  package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<Self> {
+    Record("accessory", "an accessory", Self(name: name, profile: Profile.format.base)) {
       Field(
         "profile", \.profile, .reference(named: name, profiles),
         "the accessory's profile: a name, a path, or the profile itself",
@@ -146,17 +145,17 @@ package struct PartSection: Equatable, Sendable {
 
 extension Format<[Scenario.Part]> {
   fileprivate static func accessories(_ profiles: ProfileLibrary) -> Format {
-    Format<[Named<PartSection>]>.named(atLeast: 1) { name in
-      let part = PartSection.format(named: name, profiles)
+    Format<[Named<Scenario.Part>]>.named(atLeast: 1) { name in
+      let part = Scenario.Part.format(named: name, profiles)
       return .object(
         Record(part.name, part.summary, part.base) {
           part.fields(at: \.self)
           Field.refused(["link", "streams"], "only an accessory of a scenario with 'apps'")
         })
     }.map { parts in
-      parts.map { Scenario.Part(name: $0.name, profile: $0.value.whole) }
+      parts.map(\.value)
     } back: { parts in
-      parts.map { Named($0.name, PartSection($0.profile)) }
+      parts.map { Named($0.name, $0) }
     }
   }
 }

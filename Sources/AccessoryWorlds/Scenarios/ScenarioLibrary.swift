@@ -27,20 +27,18 @@ public struct ScenarioLibrary: Sendable {
         name: file.split(separator: ".").first.map(String.init) ?? file, path: reference,
         bytes: try read(reference))
     }
-    let found = try embedded(reference)
-    return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
+    if let found = Self.files.first(where: { $0.name == reference }) {
+      return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
+    }
+    let near = Suggestion.nearHint(for: reference, in: names)
+    let hint = near.isEmpty ? ": 'easim scenario list' prints the names" : near
+    let message = "no scenario '\(reference)'\(hint)\(TextFile.hint(forFileNamed: reference))"
+    throw SourceProblems([SourceProblem(at: nil, message)])
   }
 
   /// Returns the original text of a scenario, including comments. The scenario is given by its name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try source(reference).bytes, as: UTF8.self)
-  }
-
-  private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
-    if let found = Self.files.first(where: { $0.name == name }) { return found }
-    let near = Suggestion.nearHint(for: name, in: names)
-    let hint = (near.isEmpty ? ": 'easim scenario list' prints the names" : near) + TextFile.hint(forFileNamed: name)
-    throw SourceProblems([SourceProblem(at: nil, "no scenario '\(name)'\(hint)")])
   }
 
   private static let sizeLimit = 1 << 20

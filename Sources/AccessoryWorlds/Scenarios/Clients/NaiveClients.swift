@@ -147,13 +147,8 @@ final class OpensForEveryRequest: NaiveClient {
 final class FreesTheDelegateOfOpenStreams: NaiveClient {
   override class var mistake: String { "frees the delegate of streams that are still open" }
 
-  private final class Delegate {
-    let conversation: Conversation
-
-    init(_ conversation: Conversation) { self.conversation = conversation }
-  }
-
-  private var delegate: Delegate?
+  /// The conversation stands for the delegate of the session's streams.
+  private var delegate: Conversation?
 
   override func closes(at accessory: PublishedAccessory) -> Bool { false }
 
@@ -164,9 +159,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
   override func begin(_ conversation: Conversation, on session: Session) {
     conversation.start(on: session)
-    let delegate = Delegate(conversation)
-    self.delegate = delegate
-    handle(session, with: delegate)
+    delegate = conversation
+    handle(session, with: conversation)
   }
 
   override func exchangeVerified(_ app: AppView) {
@@ -176,12 +170,12 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
   /// Handles a session through a delegate that its streams do not retain. In a real app, a stream that calls the freed
   /// delegate would access freed memory.
-  private func handle(_ session: Session, with delegate: Delegate) {
+  private func handle(_ session: Session, with delegate: Conversation) {
     let call = { [weak self, weak delegate] (body: (Conversation) -> Void) in
       guard let delegate else {
         return self?.crash("an event of the first session reached an object that was freed") ?? ()
       }
-      body(delegate.conversation)
+      body(delegate)
     }
     session.handler = SessionEvents(
       readable: { session in call { $0.sessionIsReadable(session) } },

@@ -12,8 +12,9 @@ package final class ScenarioApp {
 
   private let scenario: Scenario
   private let type: ScenarioClient.Type
-  private let name: String
-  private let isWatched: Bool
+  /// Whether this is not the app under test but another app on the device.
+  private let isOther: Bool
+  private var name: String { isOther ? "the other app" : "the app" }
   private let device: Device
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
@@ -22,35 +23,23 @@ package final class ScenarioApp {
   private var left: [AppView] = []
   private var hasRun = false
 
-  /// Creates an app on `device`. The app runs from the start unless its first step launches it.
-  package convenience init(
-    _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
-  ) {
-    self.init(scenario, client, "the app", isWatched: true, on: device, report: report)
-    device.launchRequested = { [weak self] request in self?.launch(for: request) }
-    if scenario.runsFromTheStart { launch() }
-    other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
-  }
-
-  /// Creates the other app, which is not running at first and opens a session only if a step tells it to.
-  package convenience init(
-    besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
-  ) {
-    self.init(scenario, ScenarioClient.self, "the other app", isWatched: false, on: device, report: report)
-  }
-
-  private init(
-    _ scenario: Scenario, _ type: ScenarioClient.Type, _ name: String, isWatched: Bool, on device: Device,
+  /// Creates an app on `device`. The app under test runs from the start unless its first step launches it. If the client
+  /// is nil, creates the other app, which is not running at first and opens a session only if a step tells it to.
+  package init(
+    _ scenario: Scenario, client type: ScenarioClient.Type?, on device: Device,
     report: @escaping (TimelineEvent) -> Void
   ) {
     self.scenario = scenario
-    self.type = type
-    self.name = name
-    self.isWatched = isWatched
+    self.type = type ?? ScenarioClient.self
+    isOther = type == nil
     self.device = device
     self.report = report
     sdk = ScenarioSDK(scenario, on: device.loop, report: report)
-    client = Self.makeClient(type, scenario, on: device)
+    client = Self.makeClient(self.type, scenario, on: device)
+    if isOther { return }
+    device.launchRequested = { [weak self] request in self?.launch(for: request) }
+    if scenario.runsFromTheStart { launch() }
+    other = ScenarioApp(scenario, client: nil, on: device, report: report)
   }
 
   private static func makeClient(
@@ -152,7 +141,9 @@ package final class ScenarioApp {
     func text(_ names: [String]) -> String { names.isEmpty ? "nothing" : names.joined(separator: ", ") }
     log(.result(passed: isRight, "\(name)'s list contains \(text(seen))"))
     guard !isRight else { return }
-    surprises.append(.init(list: text(expected), instead: text(seen), at: device.loop.now))
+    let now = device.loop.now
+    let sentence = "expected \(text(expected)) in the app's list at \(now.secondsText) s, found \(text(seen))"
+    surprises.append(.init(description: sentence, time: now))
   }
 
   // MARK: Notifications
@@ -180,7 +171,7 @@ package final class ScenarioApp {
   ) {
     guard self.view === view else { return }
     // Expectations apply only to the app under test.
-    if isWatched { log(kind, accessory) }
+    if !isOther { log(kind, accessory) }
     body(client)
   }
 
