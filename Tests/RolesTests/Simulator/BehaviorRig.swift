@@ -5,6 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 import IAP2
+import LinuxIO
 
 /// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it.
 /// The rig shows what a behavior looks like from the other end of the cable.
@@ -37,6 +38,17 @@ final class BehaviorRig: AppHandler {
     settings.rules.secondSession = .sideBySide
     app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()
+    try pass(.seconds(1))
+  }
+
+  /// Lets virtual time pass; has no effect in real time.
+  func pass(_ time: Duration) throws { try (loop as? VirtualLoop)?.advance(by: time) }
+
+  func replug(after rest: Duration) throws {
+    accessory.unplug()
+    try pass(rest)
+    try accessory.plugIn()
+    try pass(.seconds(1))
   }
 
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
@@ -50,8 +62,7 @@ final class BehaviorRig: AppHandler {
 
   func open(_ protocolName: String = "com.example.rig") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
-    let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
-    return recorder
+    return SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
   }
 
   struct NotShown: Error {}
@@ -98,6 +109,18 @@ final class SessionEar: SessionHandler {
   }
 
   func send(_ text: String) { send(Array(text.utf8)) }
+
+  /// Sends bytes, lets virtual time pass, and returns what arrives meanwhile.
+  func answer(to bytes: [UInt8], within time: Duration = .seconds(1)) throws -> [UInt8] {
+    let before = heard.count
+    send(bytes)
+    try (loop as? VirtualLoop)?.advance(by: time)
+    return Array(heard[before...])
+  }
+
+  func answer(to text: String, within time: Duration = .seconds(1)) throws -> String {
+    String(decoding: try answer(to: Array(text.utf8), within: time), as: UTF8.self)
+  }
 
   func sessionIsReadable(_ session: Session) {
     guard !isDeaf else { return }

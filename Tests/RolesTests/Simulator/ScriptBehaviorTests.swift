@@ -10,26 +10,11 @@ import Testing
 
   private func open(_ script: Script) throws -> (BehaviorRig, SessionEar) {
     let rig = try BehaviorRig(.script(script), on: loop)
-    try loop.advance(by: .seconds(1))
     return (rig, try rig.open())
   }
 
   private func rule(_ request: String, _ response: String, after delay: Duration = .zero) -> Script.Rule {
     .init(request: Array(request.utf8), response: Array(response.utf8), delay: delay)
-  }
-
-  @Test func requestsAreAnsweredByTheirRulesAndTheRestByTheDefault() throws {
-    let script = Script(
-      framing: .delimiter([0x0A]), rules: [rule("HELLO", "1.0\n"), rule("BATTERY?", "87\n"), rule("QUIET", "")],
-      otherwise: Array("ERROR\n".utf8))
-    let (rig, recorder) = try open(script)
-    recorder.send("HELLO\nBATT")
-    try loop.advance(by: .seconds(1))
-    #expect(recorder.text == "1.0\n")
-    recorder.send("ERY?\nQUIET\nWHAT\n")
-    try loop.advance(by: .seconds(1))
-    #expect(recorder.text == "1.0\n87\nERROR\n")
-    #expect(rig.said == [])
   }
 
   @Test func aLateAnswerKeepsTheOnesBehindItWaiting() throws {

@@ -21,9 +21,7 @@ import Testing
       """
     let template = try ProfileLibrary().template(text: Array(text.utf8), file: "rig.json5", name: "rig")
     #expect(template.warnings.isEmpty)
-    let rig = try BehaviorRig(template.profile, on: loop)
-    try loop.advance(by: .seconds(1))
-    return rig
+    return try BehaviorRig(template.profile, on: loop)
   }
 
   private let lines = "framing: { delimiter: '\\n' }"
@@ -104,12 +102,7 @@ import Testing
       ]
       """)
     let ear = try rig.open("com.example.a")
-    func answer(_ request: String) throws -> [UInt8] {
-      let before = ear.heard.count
-      ear.send(request + "\n")
-      try loop.advance(by: .seconds(1))
-      return Array(ear.heard[before...])
-    }
+    func answer(_ request: String) throws -> [UInt8] { try ear.answer(to: Array("\(request)\n".utf8)) }
     // The checksum is the XOR of the bytes. Here, it is computed independently of the script.
     let sum = Array("GPTXT,01".utf8).reduce(0, ^)
     #expect(try answer("G") == Array("$GPTXT,01*\(Hex.number(sum));".utf8))
@@ -241,12 +234,7 @@ import Testing
       otherwise: '?', wrongChecksum: [{ send: { hex: '15' }, unframed: true }]
       """)
     let ear = try rig.open("com.example.a")
-    func answer(_ bytes: [UInt8]) throws -> [UInt8] {
-      let before = ear.heard.count
-      ear.send(bytes)
-      try loop.advance(by: .seconds(1))
-      return Array(ear.heard[before...])
-    }
+    func answer(_ bytes: [UInt8]) throws -> [UInt8] { try ear.answer(to: bytes) }
     #expect(try answer([2, 1, 0x41, 0x40]) == [2, 1, 0x42, 0x43])
     #expect(try answer([2, 2, 0x43, 0x44, 2 ^ 0x43 ^ 0x44]) == [2, 2, 0x44, 0x21, 2 ^ 0x44 ^ 0x21, 6])
     #expect(try answer([2, 1, 0x5A, 0x5B]) == [2, 1, 0x3F, 0x3E])
@@ -278,16 +266,6 @@ import Testing
     #expect(data[0].text == "")
     try loop.advance(by: .milliseconds(200))
     #expect(data.map(\.heard) == [[4] + Array("code".utf8), [4] + Array("code".utf8)])
-  }
-
-  @Test func anAnswerClosesTheSession() throws {
-    let rig = try rig("\(lines), rules: [{ request: 'BYE', answers: ['bye', { close: 'the app said BYE' }] }]")
-    let ear = try rig.open("com.example.a")
-    ear.send("BYE\n")
-    try loop.advance(by: .seconds(1))
-    #expect(ear.text == "bye")
-    #expect(ear.end != nil)
-    #expect(rig.endings.first?.contains("the app said BYE") ?? false)
   }
 
   @Test func anAnswerUnplugsTheAccessoryForATimeOrForGood() throws {
@@ -388,40 +366,5 @@ import Testing
     try loop.advance(by: .seconds(3))
     #expect(rig.said.contains(.warning("session 1: too many answers are waiting: a timer's answers were not sent")))
     #expect(rig.said.count < 20)
-  }
-
-  @Test(arguments: 0..<6) func anyBytesGiveTheSameAnswersHoweverTheyAreSplit(seed: Int) throws {
-    let text = """
-      { framing: { delimiter: ';' }, states: ['p', 'q'], rules: [
-        { in: 'p', regex: '(a+)(b*)', goto: 'q', answers: ['${2}${1}.'] }, { in: 'q', prefix: 'b', goto: 'p', answers: ['${1}${state}.'] },
-        { prefix: 'a', times: 2, answers: ['${next:n}.', { goto: 'q' }] } ], otherwise: '!' }
-      """
-    let script = try Script.format.read(text, file: "f")
-    var random = SeededRandom(seed: UInt64(seed))
-    let bytes = (0..<3_000).map { _ in Array("ab;".utf8).randomElement(using: &random) ?? 0 }
-    func answers(_ longest: Int) -> [UInt8] {
-      var memory = ScriptMemory(state: "p", random: SeededRandom(seed: 1))
-      var machine = ScriptMachine(script, protocolName: "com.example.a", now: .origin, memory)
-      var (place, sent): (Int, [UInt8]) = (0, [])
-      while place < bytes.count {
-        let piece = Array(bytes[place..<min(bytes.count, place + Int.random(in: 1...longest, using: &random))])
-        place += machine.receive(piece.span.bytes, now: .origin, &memory)
-        while let step = machine.next(at: .origin) {
-          switch step {
-          case .send(let bytes):
-            sent += bytes
-            machine.sent(bytes.count)
-          case .act(let action):
-            machine.didAct()
-            if case .enter(let state) = action { machine.enter(state, .origin, &memory) }
-          }
-        }
-      }
-      return sent
-    }
-    let whole = answers(3_000)
-    #expect(whole.count > 300)
-    #expect(answers(1) == whole)
-    #expect(answers(50) == whole)
   }
 }

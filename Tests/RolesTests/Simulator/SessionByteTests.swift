@@ -11,16 +11,7 @@ import Testing
   private let loop = VirtualLoop()
 
   private func rig(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorRig {
-    let rig = try BehaviorRig(behavior, quirks: quirks, on: loop)
-    try loop.advance(by: .seconds(1))
-    return rig
-  }
-
-  private func replug(_ rig: BehaviorRig, _ loop: VirtualLoop) throws {
-    rig.accessory.unplug()
-    try loop.advance(by: .milliseconds(500))
-    try rig.accessory.plugIn()
-    try loop.advance(by: .seconds(1))
+    try BehaviorRig(behavior, quirks: quirks, on: loop)
   }
 
   // MARK: busy-after-cancel
@@ -79,7 +70,7 @@ import Testing
     let rig = try rig("busy-after-cancel,touch=4s,busy=20s", on: loop)
     try rig.open().send("one")
     try loop.advance(by: .seconds(1))
-    try replug(rig, loop)
+    try rig.replug(after: .milliseconds(500))
     let second = try rig.open()
     second.send("two")
     try loop.advance(by: .seconds(4))
@@ -199,7 +190,7 @@ import Testing
     next.send("SET a=4\n")
     try loop.advance(by: .seconds(1))
     #expect(next.text == "SET a=4\n")
-    try replug(rig, loop)
+    try rig.replug(after: .milliseconds(500))
     let replugged = try rig.open()
     replugged.send("SET a=5\n")
     try loop.advance(by: .seconds(1))
@@ -241,7 +232,7 @@ import Testing
     second.send("three")
     try loop.advance(by: .seconds(3_600))
     #expect(second.heard == [])
-    try replug(rig, loop)
+    try rig.replug(after: .milliseconds(500))
     let third = try rig.open()
     third.send("four")
     try loop.advance(by: .seconds(1))
@@ -283,28 +274,6 @@ import Testing
     next.send("abc")
     try loop.advance(by: .seconds(1))
     #expect(next.text == "o,abc")
-  }
-
-  @Test func nothingWaitsForAnAccessoryThatIsUnplugged() throws {
-    let quirks = Quirk.format.examples.filter { $0.name != "flicker" && $0.name != "session" }
-    let rig = try BehaviorRig(.echo, on: loop)
-    try loop.advance(by: .seconds(1))
-    rig.accessory.unplug()
-    var profile = rig.accessory.profile
-    for quirk in quirks where ["authentication", "identification"].contains(quirk.name) == false {
-      profile.apply(quirk)
-    }
-    let odd = rig.world.add(profile)
-    try odd.plugIn()
-    try loop.advance(by: .seconds(1))
-    let ear = try rig.open()
-    ear.send([UInt8](repeating: 1, count: 5_000))
-    try loop.advance(by: .milliseconds(50))
-    odd.unplug()
-    rig.close()
-    rig.world.tearDown()
-    try loop.runUntilQuiet()
-    #expect(loop.nextDeadline == nil)
   }
 
   @Test func aForgottenSessionMayBeOdd() throws {

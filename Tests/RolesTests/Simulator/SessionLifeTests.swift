@@ -11,23 +11,11 @@ import Testing
   private let loop = VirtualLoop()
 
   private func rig(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorRig {
-    let rig = try BehaviorRig(.echo, quirks: [quirk], on: loop)
-    try loop.advance(by: .seconds(1))
-    return rig
+    try BehaviorRig(.echo, quirks: [quirk], on: loop)
   }
 
-  private func reply(_ ear: SessionEar, _ loop: VirtualLoop, to text: String = "hello") throws -> String {
-    let before = ear.heard.count
-    ear.send(text)
-    try loop.advance(by: .milliseconds(100))
-    return String(decoding: ear.heard[before...], as: UTF8.self)
-  }
-
-  private func replug(_ rig: BehaviorRig, _ loop: VirtualLoop, after rest: Duration) throws {
-    rig.accessory.unplug()
-    try loop.advance(by: rest)
-    try rig.accessory.plugIn()
-    try loop.advance(by: .seconds(1))
+  private func reply(_ ear: SessionEar) throws -> String {
+    try ear.answer(to: "hello", within: .milliseconds(100))
   }
 
   // MARK: ends-sessions
@@ -77,7 +65,7 @@ import Testing
   @Test func anEpisodeGoesOnWhileTheAccessoryIsReplugged() throws {
     let rig = try rig("ends-sessions,min=1s,max=1s,episode=20s", on: loop)
     _ = try rig.open()
-    try replug(rig, loop, after: .seconds(5))
+    try rig.replug(after: .seconds(5))
     let second = try rig.open()
     try loop.advance(by: .seconds(2))
     #expect(second.end == .closedByAccessory)
@@ -85,7 +73,7 @@ import Testing
     let third = try rig.open()
     try loop.advance(by: .seconds(60))
     #expect(third.end == nil)
-    #expect(try reply(third, loop) == "hello")
+    #expect(try reply(third) == "hello")
   }
 
   // MARK: wedges-after
@@ -95,21 +83,21 @@ import Testing
     let first = try rig.open()
     for _ in 2...7 {
       let ear = try rig.open()
-      #expect(try reply(ear, loop) == "hello")
+      #expect(try reply(ear) == "hello")
       ear.session.close()
       try loop.advance(by: .seconds(1))
     }
-    #expect(try reply(first, loop) == "hello")
+    #expect(try reply(first) == "hello")
     let eighth = try rig.open()
-    #expect(try reply(eighth, loop) == "" && eighth.end == nil)
-    #expect(try reply(first, loop) == "" && first.end == nil)
+    #expect(try reply(eighth) == "" && eighth.end == nil)
+    #expect(try reply(first) == "" && first.end == nil)
     // Neither replugging quickly nor waiting makes the accessory work again.
-    try replug(rig, loop, after: .seconds(9))
+    try rig.replug(after: .seconds(9))
     try loop.advance(by: .seconds(3_600))
     let replugged = try rig.open()
-    #expect(try reply(replugged, loop) == "" && replugged.end == nil)
-    try replug(rig, loop, after: .seconds(10))
-    for _ in 1...7 { #expect(try reply(try rig.open(), loop) == "hello") }
+    #expect(try reply(replugged) == "" && replugged.end == nil)
+    try rig.replug(after: .seconds(10))
+    for _ in 1...7 { #expect(try reply(try rig.open()) == "hello") }
     #expect(
       rig.said.filter {
         if case .warning(let text) = $0 { text.hasPrefix("wedged by 8 opens within 30s") } else { false }
@@ -121,7 +109,7 @@ import Testing
     let rig = try rig("wedges-after,opens=3,within=10s", on: loop)
     for _ in 0..<20 {
       let ear = try rig.open()
-      #expect(try reply(ear, loop) == "hello")
+      #expect(try reply(ear) == "hello")
       ear.session.close()
       try loop.advance(by: .seconds(5))
     }
@@ -129,12 +117,12 @@ import Testing
 
   // MARK: goes-silent
 
-  private func seconds(_ rig: BehaviorRig, _ loop: VirtualLoop) throws -> Int {
+  private func seconds(_ rig: BehaviorRig) throws -> Int {
     let ear = try rig.open()
     var seconds = 0
-    while seconds < 60, try reply(ear, loop) == "hello" {
+    while seconds < 60, try reply(ear) == "hello" {
       seconds += 1
-      try loop.advance(by: .milliseconds(900))
+      try rig.pass(.milliseconds(900))
     }
     #expect(ear.end == nil)
     ear.session.close()
@@ -143,11 +131,11 @@ import Testing
 
   @Test func aRestartHelpsForAWhileAndLaterOnesForLess() throws {
     let rig = try rig("goes-silent,after=5s,restart=20s,later=2s,rest=10s", on: loop)
-    #expect(try (1...4).map { _ in try seconds(rig, loop) } == [5, 20, 2, 2])
-    try replug(rig, loop, after: .seconds(9))
-    #expect(try seconds(rig, loop) == 2)
-    try replug(rig, loop, after: .seconds(10))
-    #expect(try seconds(rig, loop) == 5)
+    #expect(try (1...4).map { _ in try seconds(rig) } == [5, 20, 2, 2])
+    try rig.replug(after: .seconds(9))
+    #expect(try seconds(rig) == 2)
+    try rig.replug(after: .seconds(10))
+    #expect(try seconds(rig) == 5)
     #expect(
       rig.said.first == .warning("session 1: sends nothing from now on because of the goes-silent quirk"))
   }
@@ -156,7 +144,7 @@ import Testing
     func times(_ seed: Int) throws -> [Int] {
       let loop = VirtualLoop()
       let rig = try rig("goes-silent,after=20s,restart=20s,later=20s,jitter=10s,seed=\(seed)", on: loop)
-      return try (1...5).map { _ in try seconds(rig, loop) }
+      return try (1...5).map { _ in try seconds(rig) }
     }
     let first = try times(3)
     #expect(first.allSatisfy { (10...30).contains($0) } && Set(first).count > 1)
@@ -169,7 +157,7 @@ import Testing
   @Test func aSessionThatIsCutOffEndsEveryNewOneUntilItWasUnpluggedForLong() throws {
     let rig = try rig("phantom-session", on: loop)
     let first = try rig.open()
-    #expect(try reply(first, loop) == "hello")
+    #expect(try reply(first) == "hello")
     first.session.close()
     for _ in 1...5 {
       let ear = try rig.open()
@@ -177,22 +165,22 @@ import Testing
       #expect(ear.end == .closedByAccessory)
       try loop.advance(by: .seconds(30))
     }
-    try replug(rig, loop, after: .seconds(29))
+    try rig.replug(after: .seconds(29))
     let haunted = try rig.open()
     try loop.advance(by: .milliseconds(1_100))
     #expect(haunted.end == .closedByAccessory)
-    try replug(rig, loop, after: .seconds(30))
+    try rig.replug(after: .seconds(30))
     let last = try rig.open()
     try loop.advance(by: .seconds(60))
     #expect(last.end == nil)
-    #expect(try reply(last, loop) == "hello")
+    #expect(try reply(last) == "hello")
   }
 
   @Test func aSessionThatIsQuietBeforeItsEndLeavesNoPhantom() throws {
     let rig = try rig("phantom-session,within=500ms", on: loop)
     for _ in 1...3 {
       let ear = try rig.open()
-      #expect(try reply(ear, loop) == "hello")
+      #expect(try reply(ear) == "hello")
       try loop.advance(by: .seconds(2))
       #expect(ear.end == nil)
       ear.session.close()

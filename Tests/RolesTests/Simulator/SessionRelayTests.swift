@@ -12,12 +12,7 @@ import Testing
   private let stream = FakeStream()
   private let rig: BehaviorRig
 
-  init() throws {
-    let rig = try BehaviorRig(.echo, on: loop)
-    let came = try loop.run(until: { rig.shown != nil })
-    #expect(came)
-    self.rig = rig
-  }
+  init() throws { rig = try BehaviorRig(.echo, on: loop) }
 
   private func relay(
     _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in rig: BehaviorRig? = nil
@@ -49,7 +44,6 @@ import Testing
 
   @Test func anOutputThatTakesNothingStopsTheOtherEnd() throws {
     let source = try BehaviorRig(try Behavior("source,rate=1000000000,chunk=1000"), on: loop)
-    #expect(try loop.run(until: { source.shown != nil }))
     stream.room = 1_000
     let (relay, _) = try relay(in: source)
     try loop.advance(by: .milliseconds(100))
@@ -68,7 +62,6 @@ import Testing
 
   @Test func aSessionThatTakesNoMoreStopsTheInput() throws {
     let slow = try BehaviorRig(.echo, on: loop)
-    #expect(try loop.run(until: { slow.shown != nil }))
     stream.room = 0
     let (relay, _) = try relay(in: slow)
     stream.give(String(repeating: "x", count: 5_000_000))
@@ -90,11 +83,11 @@ import Testing
     #expect(stream.text == "hello" && endings.list == [.session(.closedByAccessory)])
   }
 
-  @Test func aReaderThatLeavesClosesTheSession() throws {
+  @Test(arguments: [nil, "No space left on device"]) func anOutputThatBreaksClosesTheSession(reason: String?) throws {
     let (relay, endings) = try relay()
-    stream.breakOutput(nil)
+    stream.breakOutput(reason)
     try loop.advance(by: .milliseconds(100))
-    #expect(endings.list == [.readerLeft] && relay.session == nil)
+    #expect(endings.list == [reason.map { .failed("writing failed: \($0)") } ?? .readerLeft] && relay.session == nil)
   }
 
   @Test func aSocketsInputIsSentAlthoughItsClientHasLeft() throws {
@@ -106,13 +99,6 @@ import Testing
     stream.endInput()
     try loop.advance(by: .milliseconds(100))
     #expect(endings.list == [.readerLeft])
-  }
-
-  @Test func aFailureOfTheOutputIsTheReason() throws {
-    let (_, endings) = try relay()
-    stream.breakOutput("No space left on device")
-    try loop.advance(by: .milliseconds(100))
-    #expect(endings.list == [.failed("writing failed: No space left on device")])
   }
 
   @Test func anotherSessionContinuesWhereTheFirstWasUnplugged() throws {

@@ -11,21 +11,16 @@ import Testing
   private let loop = VirtualLoop()
 
   private func rig(_ name: String) throws -> BehaviorRig {
-    let rig = try BehaviorRig(try ProfileLibrary().profile(name), on: loop)
-    try loop.advance(by: .seconds(1))
-    return rig
+    try BehaviorRig(try ProfileLibrary().profile(name), on: loop)
   }
 
   private func answer(_ ear: SessionEar, _ bytes: [UInt8], within time: Duration = .milliseconds(500)) throws -> [UInt8]
   {
-    let before = ear.heard.count
-    ear.send(bytes)
-    try loop.advance(by: time)
-    return Array(ear.heard[before...])
+    try ear.answer(to: bytes, within: time)
   }
 
   private func answer(_ ear: SessionEar, _ text: String, within time: Duration = .milliseconds(500)) throws -> String {
-    String(decoding: try answer(ear, Array(text.utf8), within: time), as: UTF8.self)
+    try ear.answer(to: text, within: time)
   }
 
   @Test func aTriggerOfTheScannerSendsACodeOnTheOtherProtocol() throws {
@@ -158,45 +153,5 @@ import Testing
     #expect(lost.suffix(6) == [4, 0, 4, 0, 4, 0])
     #expect(try answer(ear, [], within: .seconds(2)).contains(0x16))
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
-  }
-
-  /// Sends arbitrary bytes to every shipped script at arbitrary times. A script must never stop working and must never
-  /// store more than its limit.
-  @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
-    var random = SeededRandom(seed: UInt64(seed))
-    for name in ["scanner", "printer", "gps", "terminal", "card-reader", "heart-rate", "scripted"] {
-      let profile = try ProfileLibrary().profile(name)
-      let behavior = profile.protocols.first?.behavior ?? profile.behavior
-      guard case .script(let script) = behavior else {
-        Issue.record("\(name) is no script")
-        continue
-      }
-      let requests =
-        script.rules.compactMap { $0.request ?? $0.prefix } + [[0x02, 0x00, 0x01], [0x0D, 0x0A], [0xFF, 0xFF]]
-      var memory = ScriptMemory(state: script.states.first, random: random)
-      var now = Instant.origin
-      var machine = ScriptMachine(script, protocolName: "com.example.a", now: now, memory)
-      for _ in 0..<2_000 {
-        var bytes = requests.randomElement(using: &random) ?? []
-        for _ in 0..<Int.random(in: 0...8, using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
-        var place = 0
-        while place < bytes.count, machine.mayRead(at: now) {
-          place += machine.receive(bytes.span.bytes.extracting(place..<bytes.count), now: now, &memory)
-        }
-        now = now + .milliseconds(Int.random(in: 0...700, using: &random))
-        machine.handleTimeout(now: now, &memory)
-        // The simulated reader often stops reading for a while.
-        while Bool.random(using: &random), let step = machine.next(at: now) {
-          switch step {
-          case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))
-          case .act(let action):
-            machine.didAct()
-            if case .enter(let state) = action { machine.enter(state, now, &memory) }
-          }
-        }
-        #expect(machine.waiting < AnswerQueue.mostAnswers + 10)
-        _ = machine.notes.take()
-      }
-    }
   }
 }

@@ -81,7 +81,6 @@ import Testing
   @Test func anAccessoryTellsAMistakeOnceNothingFollows() throws {
     let loop = VirtualLoop()
     let rig = try BehaviorRig(.sink(check: true), on: loop)
-    try loop.advance(by: .seconds(1))
     let recorder = try rig.open()
     recorder.send(Self.stream.bytes(0..<1_000) + Self.stream.bytes(1_016..<2_000))
     try loop.advance(by: .seconds(1))

@@ -9,31 +9,20 @@ import Testing
 @Suite struct StaleBytesTests {
   private let loop = VirtualLoop()
 
-  private func keep(_ pieces: [UInt8]..., limit: Int) -> [UInt8] {
-    var stale = StaleBytes(limit: limit)
-    for piece in pieces { stale.keep(piece.span.bytes) }
-    return stale.take()
-  }
-
-  @Test func theLastBytesAreKeptHoweverTheyWereWritten() {
-    #expect(keep(limit: 4) == [])
-    #expect(keep([1, 2], limit: 4) == [1, 2])
-    #expect(keep([1, 2], [3, 4], limit: 4) == [1, 2, 3, 4])
-    #expect(keep([1, 2, 3], [4, 5], limit: 4) == [2, 3, 4, 5])
-    #expect(keep([1], [2, 3, 4, 5, 6, 7], limit: 4) == [4, 5, 6, 7])
-  }
-
-  @Test func takenBytesAreGone() {
+  @Test(
+    arguments: [
+      ([], []), ([[1, 2]], [1, 2]), ([[1, 2], [3, 4]], [1, 2, 3, 4]), ([[1, 2, 3], [4, 5]], [2, 3, 4, 5]),
+      ([[1], [2, 3, 4, 5, 6, 7]], [4, 5, 6, 7]),
+    ] as [([[UInt8]], [UInt8])])
+  func theLastBytesAreKeptHoweverTheyWereWritten(pieces: [[UInt8]], kept: [UInt8]) {
     var stale = StaleBytes(limit: 4)
-    let written: [UInt8] = [1]
-    stale.keep(written.span.bytes)
-    #expect(stale.take() == [1])
+    for piece in pieces { stale.keep(piece.span.bytes) }
+    #expect(stale.take() == kept)
     #expect(stale.take() == [])
   }
 
   @Test func theSecondSessionBeginsWithBytesOfTheFirst() throws {
     let rig = try BehaviorRig(.echo, quirks: ["stale-bytes,count=3"], on: loop)
-    try loop.advance(by: .seconds(1))
     let first = try rig.open()
     first.send("hello")
     try loop.advance(by: .seconds(1))
@@ -53,7 +42,6 @@ import Testing
 
   @Test func aDeviceThatIsConnectedAnewGetsNothingStale() throws {
     let rig = try BehaviorRig(.echo, quirks: ["stale-bytes"], on: loop)
-    try loop.advance(by: .seconds(1))
     try rig.open().send("hello")
     try loop.advance(by: .seconds(1))
     rig.accessory.unplug()

@@ -7,14 +7,12 @@ import Testing
 @testable import AccessoryWorlds
 
 @Suite struct ExtremeNumberTests {
-  private static let spellings = [
-    "0", "-1", "255", "65536", "4294967296", "9223372036854775807", "9223372036854775808", "1e308", "1e-320", "NaN",
-  ]
+  private static let spellings = ["0", "-1", "65536", "9223372036854775807", "1e308", "NaN"]
 
   private func variants(of document: String) throws -> [ExtremeNumbers.Variant] {
     let text = try Repository.text("Tests/EasimTests/ErrorTexts/Documents/\(document).json5")
     return ExtremeNumbers.one(of: text, spellings: Self.spellings)
-      + ExtremeNumbers.several(of: text, count: 50, seed: 3, spellings: Self.spellings)
+      + ExtremeNumbers.several(of: text, count: 15, seed: 3, spellings: Self.spellings)
   }
 
   @Test(arguments: ["profile", "behaviors", "scripts"]) func inAProfile(document: String) throws {

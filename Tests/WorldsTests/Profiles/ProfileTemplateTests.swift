@@ -26,23 +26,11 @@ import Testing
         == "'\(text)' is not a template: write '{index}', '{index:04}' or '{index:04x}'")
   }
 
-  @Test func withoutATemplateSeveralInstancesHaveTheirNumberAdded() {
-    let plain = template(serial: "S")
-    #expect(plain.instances(3).map(\.identity.serialNumber) == ["S-1", "S-2", "S-3"])
-    #expect(plain.instances(1).map(\.identity.serialNumber) == ["S"])
-    #expect(plain.instances(0).isEmpty)
-    #expect(plain.instances(-1).isEmpty)
-  }
-
-  @Test func withATemplateNothingIsAdded() {
-    let serials = template(serial: "S{index:02}").instances(2).map(\.identity.serialNumber)
-    #expect(serials == ["S01", "S02"])
-  }
-
-  @Test func aTemplateInTheNameAloneStillLeavesTheSerialNumbersApart() {
-    let instances = template(serial: "S", name: "N {index}").instances(2)
-    #expect(instances.map(\.identity.name) == ["N 1", "N 2"])
-    #expect(instances.map(\.identity.serialNumber) == ["S-1", "S-2"])
+  @Test(arguments: [
+    ("S", 3, ["S-1", "S-2", "S-3"]), ("S", 1, ["S"]), ("S", 0, []), ("S", -1, []), ("S{index:02}", 2, ["S01", "S02"]),
+  ])
+  func onlyWithoutATemplateSeveralSerialNumbersHaveTheirNumberAdded(serial: String, count: Int, serials: [String]) {
+    #expect(template(serial: serial, name: "N {index}").instances(count).map(\.identity.serialNumber) == serials)
   }
 
   @Test func everyTextOfTheIdentityMayBeATemplate() {

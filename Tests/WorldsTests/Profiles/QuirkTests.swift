@@ -13,22 +13,9 @@ import Testing
     #expect(Flicker.format.summary.contains("arbitrary"))
   }
 
-  @Test func parametersAreGivenAfterTheName() throws {
-    let expected = Flicker(cycles: 3, empty: .milliseconds(1500), answersAuthentication: false)
-    #expect(try Quirk("flicker,auth=never,cycles=3,empty=1.5s") == .flicker(expected))
-  }
-
   @Test func aBareWordIsTheValueOfTheChoiceItBelongsTo() throws {
     #expect(try Quirk("authentication,never") == .authentication(OddAuthentication(.never)))
     #expect(try Quirk("flicker,device,never") == .flicker(Flicker(.device, answersAuthentication: false)))
-  }
-
-  @Test func anObjectSaysTheSameAsTheText() throws {
-    let object = try JSON5.read("{ name: 'flicker', gap: '2s', cycles: 4, maker: 'device' }", file: "f")
-    let problems = ProblemCollector()
-    let quirk = Quirk.format.format.read(object, at: Place("q", problems))
-    #expect(quirk == (try Quirk("flicker,maker=device,cycles=4,gap=2s")))
-    #expect(problems.problems.isEmpty)
   }
 
   /// Tests mistakes that involve several keys or that occur together. The golden texts of ErrorTextTests cover all
@@ -64,8 +51,12 @@ import Testing
     #expect(try Quirk(text).description == text)
   }
 
-  @Test func theQuirksOfSessionsAreReadWithTheirParameters() throws {
+  @Test func quirksAreReadWithTheirParameters() throws {
     let texts: [(String, Quirk)] = [
+      (
+        "flicker,auth=never,cycles=3,empty=1.5s",
+        .flicker(Flicker(cycles: 3, empty: .milliseconds(1500), answersAuthentication: false))
+      ),
       (
         "ends-sessions,min=130ms,max=300ms,episode=30s,calm=1m,seed=4",
         .endsSessions(

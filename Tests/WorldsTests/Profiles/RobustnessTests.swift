@@ -24,68 +24,19 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // The text is truncated at every third byte, starting at an offset that depends on the profile.
+    // The text is truncated at every nineteenth byte, starting at an offset that depends on the profile.
     let text = Self.texts[index]
-    for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
+    for length in stride(from: index % 19, to: text.count, by: 19) { read(Array(text[..<length])) }
   }
 
-  @Test(arguments: 0..<8)
+  @Test(arguments: 0..<4)
   func aProfileWithWrongBytesIsAnErrorOrAProfile(seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
     let tokens = [
       "{", "}", "[", "]", ",", ":", "'", "\"", "\\", "\\u", "//", "/*", "null", "1e", "0x", "-", "\u{0}", "李",
     ]
-    for _ in 0..<500 {
+    for _ in 0..<300 {
       read(random.damaged(Self.texts[random.below(Self.texts.count)], atMost: 6, inserting: tokens))
-    }
-  }
-
-  @Test(arguments: 0..<4)
-  func aValueOfAnotherKindAnywhereIsAnErrorOrAProfile(seed: Int) throws {
-    var random = SeededRandom(seed: UInt64(seed))
-    for _ in 0..<500 {
-      let bytes = Self.texts[Int.random(in: 0..<Self.texts.count, using: &random)]
-      let tree = try JSON5.read(bytes, file: "f")
-      read(Array(JSON5Writer.write(mutated(tree, &random)).utf8))
-    }
-  }
-
-  private func mutated(_ value: JSON5Value, _ random: inout SeededRandom) -> JSON5Value {
-    if Int.random(in: 0..<12, using: &random) == 0 {
-      let others: [JSON5Value] = [
-        .null, .text(""), .text("a,b=,=,c"), .text("{index:"), .number(-1), .number(70_000), .array([]), .object([]),
-        .boolean(true), .array([.null]), .text("flicker,cycles"), .object([.init("type", .text("script"))]),
-        .object([.init("hex", .text("0"))]), .array([.object([.init("request", .null)])]),
-      ]
-      return others[Int.random(in: 0..<others.count, using: &random)]
-    }
-    switch value.content {
-    case .array(let values): return .array(values.map { mutated($0, &random) })
-    case .object(let members): return .object(members.map { JSON5Member($0.key, mutated($0.value, &random)) })
-    default: return value
-    }
-  }
-
-  @Test(arguments: 0..<4)
-  func aQuirkOrBehaviorOfTheCommandLineIsAnErrorOrOne(seed: Int) {
-    var random = SeededRandom(seed: UInt64(seed))
-    let words = [
-      "flicker", "authentication", "session", "stale-bytes", "ends-sessions", "reply-chunking", "echo", "sink",
-      "source", "script", "exec", "exec:", ",",
-      "=",
-      "cycles", "auth", "never", "rate", "text", "check", "-1", "99999999999999999999", "1s", "", " ", "{", "李", "\0",
-    ]
-    for _ in 0..<500 {
-      let text = (0..<Int.random(in: 0...6, using: &random)).map { _ in
-        words[Int.random(in: 0..<words.count, using: &random)]
-      }.joined(separator: Bool.random(using: &random) ? "," : "")
-      do {
-        let quirk = try Quirk(text)
-        #expect((try Quirk(quirk.description)) == quirk)
-      } catch {
-        #expect(!"\(error)".isEmpty)
-      }
-      do { _ = try Behavior(text) } catch { #expect(!error.problems.isEmpty) }
     }
   }
 

@@ -4,22 +4,28 @@ import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
+@testable import AccessorySoak
+@testable import AccessoryWorlds
 
-/// The published profile schema is generated from the profile format, and must accept and reject the same files as the
-/// reader.
+/// The published schemas are generated from the formats. The schema of profiles must accept and reject the same files as
+/// the reader.
 @Suite struct SchemaTests {
   let schema: SchemaValidator
 
-  init() throws {
-    let path = profilesFolder + "/schema/profile.schema.json"
-    let bytes = try TextFile.read(path, limit: JSON5.Limits().bytes)
-    schema = SchemaValidator(root: try JSON5.read(bytes, file: path))
-  }
+  init() throws { schema = try SchemaValidator(of: "profile") }
 
-  @Test func theCommittedSchemaIsMadeOfTheFormat() throws {
-    let schema = Profile.format.shape.schema(id: "profile.schema.json", extending: "extends")
+  @Test(arguments: [
+    ("profile", Profile.format.shape.schema(id: "profile.schema.json", extending: "extends")),
+    ("device", DeviceProfile.format.shape.schema(id: "device.schema.json")),
+    (
+      "scenario",
+      RecordShape.schema(
+        id: "scenario.schema.json", title: "scenario",
+        ofAny: [Scenario.format().shape, ScenarioWithApps.format().shape])
+    ),
+  ]) func theCommittedSchemaIsMadeOfTheFormat(name: String, schema: JSON5Value) throws {
     let text = JSON5Writer.write(schema, as: .json)
-    let difference = try CommittedText.difference("profiles/schema/profile.schema.json", from: text)
+    let difference = try CommittedText.difference("profiles/schema/\(name).schema.json", from: text)
     #expect(difference == nil, "\(difference ?? "")")
   }
 

@@ -7,6 +7,12 @@ import AccessoryFormats
 struct SchemaValidator {
   let root: JSON5Value
 
+  /// Reads the published schema of this name.
+  init(of name: String) throws {
+    let path = "\(profilesFolder)/schema/\(name).schema.json"
+    root = try JSON5.read(try TextFile.read(path, limit: JSON5.Limits().bytes), file: path)
+  }
+
   struct Unknown: Error { let keyword: String }
 
   func accepts(_ value: JSON5Value) throws -> Bool {

@@ -50,33 +50,4 @@ import Testing
     let all = try library.names.map { try library.profile($0.name) }
     #expect(Set(all.map(\.identity.serialNumber)).count == all.count)
   }
-
-  @Test func theyDifferInKind() throws {
-    #expect(try library.profile("echo").behavior == .echo)
-    #expect(try library.profile("sink").behavior == .sink(check: true))
-    guard case .source(let source) = try library.profile("sensor").behavior else {
-      Issue.record("the sensor does not talk")
-      return
-    }
-    #expect(source.pattern == .text("T=21.50C;RH=043.0%\r\n"))
-    #expect((source.rate, source.chunk) == (200, 20))
-    #expect(try library.template("sensor").instances(2).map(\.identity.serialNumber) == ["EW3-0001", "EW3-0002"])
-    let multi = try library.profile("multi")
-    #expect(multi.protocols.map(\.id) == [0xA0, 0xA1, 0xA2])
-    #expect(multi.protocols.map { multi.behavior(of: $0).name } == ["script", "source", "echo"])
-    let older = try library.profile("older-auth").authentication
-    #expect(older == Profile.Authentication(.older))
-    #expect((older.certSerial, older.certData) == (15, 908))
-    guard case .script(let script) = try library.profile("scripted").behavior else {
-      Issue.record("the script has no rules")
-      return
-    }
-    #expect(script.framing == .delimiter([13, 10]))
-    #expect(script.rules.map(\.delay) == [.zero, .milliseconds(40), .seconds(2), .zero, .zero])
-    #expect(script.otherwise == Array("ERROR\r\n".utf8))
-    #expect(
-      try library.profile("misbehaving").quirks.map(\.description) == [
-        "flicker,cycles=2", "session,times=1", "no-status", "stale-bytes,count=16",
-      ])
-  }
 }

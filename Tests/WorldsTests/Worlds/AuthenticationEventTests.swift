@@ -1,25 +1,11 @@
-import AccessoryCore
-import AccessoryProfiles
 import AccessorySessions
-import AccessorySoak
 import AccessoryWorlds
-import LinuxIO
 import Testing
 
 /// Checks that each step of authentication is reported as an event on both sides, with a reason.
 @Suite struct AuthenticationEventTests {
   private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
-    let loop = VirtualLoop(seed: 7)
-    var events: [TimelineEvent] = []
-    var settings = World.Settings()
-    settings.authentication = .real
-    settings.report = { events.append($0) }
-    var profile = try ProfileLibrary().profile("echo")
-    if let quirk { profile.apply(try Quirk(quirk)) }
-    let demonstration = try Demonstration(profile, settings: settings, on: loop)
-    demonstration.start()
-    try loop.advance(by: .seconds(5))
-    return events.compactMap { event in
+    try World.events(of: quirk, for: .seconds(5)) { $0.authentication = .real }.compactMap { event in
       if event.side == side, case .authentication(let step) = event.kind { step } else { nil }
     }
   }

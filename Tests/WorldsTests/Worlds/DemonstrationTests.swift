@@ -34,12 +34,6 @@ import Testing
     #expect(ids.count == 4 && ids[0] == ids[1] && ids[2] == ids[0] + 1 && ids[3] == ids[2])
   }
 
-  @Test func oneSeedWritesOneTranscript() throws {
-    let first = try play().0.world.transcript
-    #expect(first.count > 20)
-    #expect(try play().0.world.transcript == first)
-  }
-
   @Test func aDemonstrationWithRealCryptographyPassesToo() throws {
     #expect(try play { $0.authentication = .real }.0.passed == true)
   }

@@ -29,17 +29,10 @@ import Testing
     func run(_ limit: Duration) throws { _ = try loop.run(until: { false }, limit: limit) }
 
     func messages(_ side: TimelineEvent.Side, _ direction: PassedMessage.Direction) -> [String] {
-      world.events.compactMap { event in
-        guard event.side == side, case .message(let passed) = event.kind, passed.direction == direction,
-          ![0x1D, 0xAA, 0xEA].contains(passed.message.id.rawValue >> 8)
-        else { return nil }
-        return MessageText.line(passed.message, atMost: 200)
-      }
+      world.messages(side, direction)
     }
 
-    var warnings: [String] {
-      world.events.compactMap { event in if case .warning(let text) = event.kind { text } else { nil } }
-    }
+    var warnings: [String] { world.warnings }
 
     var isConnected: Bool { world.events.contains { $0.kind == .connect } }
   }
@@ -56,11 +49,7 @@ import Testing
         ["4E0C", "5702", "A100", "4E0B", "4E0D", "4E0A", "4E09", "4E0E"].contains($0)
       }
         == ["4E0C", "5702", "A100", "4E0B", "4E0D", "4E0A", "4E09", "4E0E"])
-    #expect(sent.contains("4E04 BluetoothConnectionUpdate component=1"))
-    #expect(sent.contains("5701 WiFiInformation status=0 1=\"easim\" 2=\"easim-wifi\""))
-    #expect(sent.contains("DA01 USBDeviceModeAudioInformation rate=8"))
-    #expect(sent.contains { $0.hasPrefix("00B2 OOBBTPairingLinkKeyInformation link-key=eaeaeaeaeaeaeaea") })
-    #expect(sent.contains { $0.hasPrefix("4E0B DeviceTimeUpdate seconds=17777777") })
+    #expect(Set(["4E04", "5701", "DA01", "00B2"]).isSubset(of: sent.map { String($0.prefix(4)) }))
     let received = play.messages(.device, .received)
     #expect(received.contains("A101 VehicleStatusUpdate range=320"))
     #expect(received.contains("00B3 OOBBTPairingCompletionInformation result=0"))
@@ -116,24 +105,6 @@ import Testing
     #expect(play.warnings == [])
   }
 
-  @Test func aDockGetsItsReportAndWhatIsPlaying() throws {
-    let play = try Play("dock")
-    try play.accessory.plugIn()
-    try play.run(.seconds(3))
-    #expect(
-      play.messages(.accessory, .received) == [
-        "4E0A DeviceLanguageUpdate language=\"en\"", "4E09 DeviceInformationUpdate device-name=\"easim\"",
-        "6801 DeviceHIDReport component=1 report=00",
-        "5001 NowPlayingUpdate media-item={title=\"A song\" album=\"Test signals\" artist=\"easim\"} playback={status=1 app=\"Music\"}",
-      ])
-    let reports = play.messages(.device, .received).filter { $0.hasPrefix("6802") }
-    #expect(
-      reports == [
-        "6802 AccessoryHIDReport component=1 report=01", "6802 AccessoryHIDReport component=1 report=00",
-      ])
-    #expect(play.warnings == [])
-  }
-
   @Test func artworkComesWholeByFileTransfer() throws {
     let artwork = (0..<20_000).map { UInt8(truncatingIfNeeded: $0) }
     let play = try Play("dock") { $0.artwork = artwork }
@@ -158,13 +129,6 @@ import Testing
     #expect(play.isConnected)
     #expect(play.messages(.accessory, .received) == ["AE01 PowerUpdate battery-percent=80"])
     #expect(play.warnings == [])
-  }
-
-  @Test func aDeviceThatAnswersNothingSaysNothing() throws {
-    let play = try Play("car") { $0.deviceProfile.answers = false }
-    try play.accessory.plugIn()
-    try play.run(.seconds(3))
-    #expect(play.messages(.device, .sent) == [])
   }
 
   @Test func whatAnAccessorySendsUndeclaredIsAWarning() throws {

@@ -9,16 +9,6 @@ import Testing
 
 /// Checks that control messages appear as events on both sides, and that undeclared messages cause warnings.
 @Suite struct MessageEventTests {
-  private func messages(_ reportsMessages: Bool) throws -> [TimelineEvent] {
-    let loop = VirtualLoop(seed: 1)
-    var settings = World.Settings()
-    settings.reportsMessages = reportsMessages
-    let world = World(settings, on: loop)
-    try world.add(try ProfileLibrary().profile("echo")).plugIn()
-    _ = try loop.run(until: { false }, limit: .seconds(5))
-    return world.events
-  }
-
   private func lines(_ events: [TimelineEvent], _ side: TimelineEvent.Side) -> [String] {
     events.compactMap { event in
       guard event.side == side, case .message(let passed) = event.kind else { return nil }
@@ -27,7 +17,7 @@ import Testing
   }
 
   @Test func everyMessageIsAnEventOfBothEnds() throws {
-    let events = try messages(true)
+    let events = try World.events(for: .seconds(5)) { $0.reportsMessages = true }
     #expect(
       lines(events, .device) == [
         "sent AA00", "received AA01", "sent AA02", "received AA03", "sent AA05", "sent 1D00", "received 1D01",
@@ -41,7 +31,7 @@ import Testing
   }
 
   @Test func nothingIsToldThatWasNotAskedFor() throws {
-    #expect(lines(try messages(false), .device) == [])
+    #expect(lines(try World.events(for: .seconds(5)), .device) == [])
   }
 
   @Test func aMessageIsWrittenWithItsParameters() {

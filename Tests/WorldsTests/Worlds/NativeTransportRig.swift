@@ -99,13 +99,14 @@ final class PairPort: Port, AppHandler {
   let place = "the test"
   private(set) var nativeChannels: LoopbackNativeChannels?
   private(set) var warnings: [String] = []
-  private let loop: VirtualLoop
+  let loop = VirtualLoop(seed: 1)
   private let (accessoryHasNativeChannels, deviceHasNativeChannels): (Bool, Bool)
   private let device: Device
   private var app: AppView?
 
-  init(on loop: VirtualLoop, accessoryHasNativeChannels: Bool, deviceHasNativeChannels: Bool) {
-    self.loop = loop
+  private var camera: SimulatedAccessory?
+
+  init(accessoryHasNativeChannels: Bool, deviceHasNativeChannels: Bool) throws {
     (self.accessoryHasNativeChannels, self.deviceHasNativeChannels) = (
       accessoryHasNativeChannels, deviceHasNativeChannels
     )
@@ -113,14 +114,16 @@ final class PairPort: Port, AppHandler {
     var rules = AppSettings()
     rules.rules.ignoreInfoPlist()
     app = device.makeApp(self, settings: rules)
-  }
-
-  func plugCamera() throws -> SimulatedAccessory {
-    let camera = SimulatedAccessory(
+    camera = SimulatedAccessory(
       try ProfileLibrary().profile("camera"), at: self, authenticator: StubAuthenticator(seed: 1), on: loop
     ) { [unowned self] event in if case .warning(let text) = event.kind { warnings.append(text) } }
-    try camera.plugIn()
-    return camera
+    try camera?.plugIn()
+    try loop.advance(by: .seconds(1))
+  }
+
+  func unplug() {
+    camera?.unplug()
+    camera = nil
   }
 
   func open() throws -> Session {

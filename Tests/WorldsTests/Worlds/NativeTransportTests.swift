@@ -253,28 +253,22 @@ import Testing
 
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
     // During the first half of a flicker no protocols are offered, even if the USB descriptors declare some.
-    let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
-    let camera = try port.plugCamera()
-    try loop.advance(by: .seconds(1))
+    let port = try PairPort(accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let side = try #require(try port.nativeChannels?.open("com.example.camera.audio"))
     let recorder = ChannelRecorder()
     side.start(recorder)
-    try loop.advance(by: .seconds(1))
+    try port.loop.advance(by: .seconds(1))
     #expect(recorder.end == .closedByPeer)
     #expect(
       port.warnings.last
         == "the device opened the native transport of com.example.camera.audio, which is not offered: refused")
-    camera.unplug()
+    port.unplug()
   }
 
   // MARK: Cables without native channels
 
   @Test func whereACableHasNoSidesTheLinkCarriesThemAndAWarningSaysSo() throws {
-    let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasNativeChannels: false, deviceHasNativeChannels: false)
-    let camera = try port.plugCamera()
-    try loop.advance(by: .seconds(1))
+    let port = try PairPort(accessoryHasNativeChannels: false, deviceHasNativeChannels: false)
     #expect(
       port.warnings == [
         "com.example.camera.frames: sessions use the link instead of native transport, because this cable has no "
@@ -282,16 +276,13 @@ import Testing
       ])
     let stream = Stream(try port.open())
     stream.write(Self.tenK)
-    try loop.advance(by: .seconds(1))
+    try port.loop.advance(by: .seconds(1))
     #expect(stream.received == Self.tenK && stream.session.hasAcknowledgements)
-    camera.unplug()
+    port.unplug()
   }
 
   @Test func aHostOnACableWithoutSidesRefusesWithTheReason() throws {
-    let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: false)
-    let camera = try port.plugCamera()
-    try loop.advance(by: .seconds(1))
+    let port = try PairPort(accessoryHasNativeChannels: true, deviceHasNativeChannels: false)
     do {
       _ = try port.open()
       Issue.record("it was opened")
@@ -302,6 +293,6 @@ import Testing
             + "channels"
         ))
     }
-    camera.unplug()
+    port.unplug()
   }
 }

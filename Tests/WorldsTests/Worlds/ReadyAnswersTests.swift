@@ -118,7 +118,7 @@ import Testing
       fromAccessory: ["5000 StartNowPlayingUpdates media-item-fields={title=yes} playback-fields={app=yes}"]),
   ]
 
-  private func events(_ row: Row, declares: Bool) throws -> [TimelineEvent] {
+  private func world(_ row: Row, declares: Bool) throws -> World {
     func list(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
     let text = """
       {
@@ -140,12 +140,50 @@ import Testing
     let world = World(settings, on: loop)
     try world.add(profile).plugIn()
     _ = try loop.run(until: { false }, limit: .seconds(3))
+    return world
+  }
+
+  @Test(arguments: rows)
+  func bothEndsPlayTheirPart(_ row: Row) throws {
+    let world = try world(row, declares: true)
+    #expect(world.messages(.accessory, .received) == row.fromDevice)
+    #expect(world.messages(.device, .sent) == row.fromDevice)
+    #expect(world.messages(.device, .received) == row.fromAccessory)
+    #expect(world.messages(.accessory, .sent) == row.fromAccessory)
+    #expect(world.warnings == [])
+  }
+
+  @Test(arguments: rows)
+  func anAccessoryThatDoesNotDeclareItDoesNotGetIt(_ row: Row) throws {
+    #expect(try world(row, declares: false).messages(.device, .sent) == [])
+  }
+
+  /// Checks that the table contains each of the device's built-in rules.
+  @Test func noReadyMadeMessageIsMissingInTheTable() {
+    let tested = Self.rows.flatMap(\.fromDevice).map { String($0.prefix(4)) }
+    let all = DeviceProfile().messageRules.map { Hex.number($0.message.rawValue) }
+    #expect(Set(tested) == Set(all))
+  }
+}
+
+extension World {
+  /// Returns the events in a world where an echo with this quirk is plugged in.
+  static func events(
+    of quirk: String? = nil, for time: Duration, _ change: (inout Settings) -> Void = { _ in }
+  ) throws -> [TimelineEvent] {
+    let loop = VirtualLoop(seed: 1)
+    var settings = Settings()
+    change(&settings)
+    let world = World(settings, on: loop)
+    var profile = try ProfileLibrary().profile("echo")
+    if let quirk { profile.apply(try Quirk(quirk)) }
+    try world.add(profile).plugIn()
+    _ = try loop.run(until: { false }, limit: time)
     return world.events
   }
 
-  private func lines(
-    _ events: [TimelineEvent], _ side: TimelineEvent.Side, _ direction: PassedMessage.Direction
-  ) -> [String] {
+  /// The messages that passed one end in one direction, except those of authentication, identification and sessions.
+  func messages(_ side: TimelineEvent.Side, _ direction: PassedMessage.Direction) -> [String] {
     events.compactMap { event in
       guard event.side == side, case .message(let passed) = event.kind, passed.direction == direction,
         ![0x1D, 0xAA, 0xEA].contains(passed.message.id.rawValue >> 8)
@@ -154,26 +192,7 @@ import Testing
     }
   }
 
-  @Test(arguments: rows)
-  func bothEndsPlayTheirPart(_ row: Row) throws {
-    let events = try events(row, declares: true)
-    #expect(lines(events, .accessory, .received) == row.fromDevice)
-    #expect(lines(events, .device, .sent) == row.fromDevice)
-    #expect(lines(events, .device, .received) == row.fromAccessory)
-    #expect(lines(events, .accessory, .sent) == row.fromAccessory)
-    let warnings = events.compactMap { event in if case .warning(let text) = event.kind { text } else { nil } }
-    #expect(warnings == [])
-  }
-
-  @Test(arguments: rows)
-  func anAccessoryThatDoesNotDeclareItDoesNotGetIt(_ row: Row) throws {
-    #expect(lines(try events(row, declares: false), .device, .sent) == [])
-  }
-
-  /// Checks that the table contains each of the device's built-in rules.
-  @Test func noReadyMadeMessageIsMissingInTheTable() {
-    let tested = Self.rows.flatMap(\.fromDevice).map { String($0.prefix(4)) }
-    let all = DeviceProfile().messageRules.map { Hex.number($0.message.rawValue) }
-    #expect(Set(tested) == Set(all))
+  var warnings: [String] {
+    events.compactMap { event in if case .warning(let text) = event.kind { text } else { nil } }
   }
 }

@@ -11,20 +11,6 @@ import Testing
 
 /// Tests when and how a device reports that it cannot use an accessory, and how `--auth` changes this.
 @Suite struct RefusalTests {
-  private func play(
-    _ quirk: String?, _ change: (inout World.Settings) -> Void = { _ in }
-  ) throws -> [TimelineEvent] {
-    let loop = VirtualLoop(seed: 1)
-    var settings = World.Settings()
-    change(&settings)
-    let world = World(settings, on: loop)
-    var profile = try ProfileLibrary().profile("echo")
-    if let quirk { profile.apply(try Quirk(quirk)) }
-    try world.add(profile).plugIn()
-    _ = try loop.run(until: { false }, limit: .seconds(60))
-    return world.events
-  }
-
   private func refusals(_ events: [TimelineEvent]) -> [(seconds: Double, refusal: Refusal)] {
     events.compactMap { event in
       if case .refused(let refusal) = event.kind { (event.time.seconds, refusal) } else { nil }
@@ -34,7 +20,7 @@ import Testing
   private func connects(_ events: [TimelineEvent]) -> Bool { events.contains { $0.kind == .connect } }
 
   @Test func aWrongSignatureIsRefusedWhenItComes() throws {
-    let events = try play("authentication,answer=wrong")
+    let events = try World.events(of: "authentication,answer=wrong", for: .seconds(60))
     let found = refusals(events)
     #expect(found.count == 1)
     #expect(found.first.map { $0.seconds < 1 } == true)
@@ -46,7 +32,9 @@ import Testing
   }
 
   @Test func acceptTurnsAWrongSignatureIntoAWarning() throws {
-    let events = try play("authentication,answer=wrong") { $0.authenticationMode = .accept }
+    let events = try World.events(of: "authentication,answer=wrong", for: .seconds(60)) {
+      $0.authenticationMode = .accept
+    }
     #expect(refusals(events).isEmpty)
     #expect(connects(events))
     #expect(
@@ -60,15 +48,10 @@ import Testing
   }
 
   @Test func anAccessoryThatNeverAuthenticatesIsNamedAfterTheTimeForItsAnswer() throws {
-    let found = refusals(try play("authentication,answer=never") { $0.peer.answerTimeout = 5_000 })
+    let found = refusals(
+      try World.events(of: "authentication,answer=never", for: .seconds(60)) { $0.peer.answerTimeout = 5_000 })
     #expect(found.map(\.refusal) == [.unanswered(.authentication)])
     #expect(found.first.map { (5.0..<6.0).contains($0.seconds) } == true)
-  }
-
-  @Test func skipDoesNotAskForAuthentication() throws {
-    let events = try play("authentication,answer=never") { $0.authenticationMode = .skip }
-    #expect(refusals(events).isEmpty)
-    #expect(connects(events))
   }
 
   /// At the wrong line speed, the accessory's bytes look like noise.

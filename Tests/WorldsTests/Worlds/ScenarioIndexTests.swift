@@ -18,31 +18,6 @@ import Testing
     #expect(try Repository.text("docs/scenarios.md").contains("[\(name)](#\(name))"))
   }
 
-  @Test(arguments: ScenarioLibrary().names) func everyScenarioHasASource(name: String) throws {
-    let source = Self.linked(try ScenarioLibrary().scenario(name).about.source)
-    #expect(source.contains("](https://") || source.contains("*") || source.contains("(GitHub)"), "\(source)")
-  }
-
-  @Test(arguments: [
-    (
-      "smartdevicelink/sdl_ios#770, #821",
-      "[smartdevicelink/sdl_ios#770](https://github.com/smartdevicelink/sdl_ios/issues/770), "
-        + "[#821](https://github.com/smartdevicelink/sdl_ios/issues/821)"
-    ),
-    ("openradar 34431044", "[openradar 34431044](https://openradar.appspot.com/34431044)"),
-    (
-      "Apple developer forums, thread 704351",
-      "Apple developer forums, [thread 704351](https://developer.apple.com/forums/thread/704351)"
-    ),
-    (
-      "catplay-labs/catplay, known limitations",
-      "[catplay-labs/catplay](https://github.com/catplay-labs/catplay), known limitations"
-    ),
-    ("lineapro-phonegap-plugin#6", "lineapro-phonegap-plugin (GitHub), issue 6"),
-  ]) func everySourceIsALinkOrAFullReference(source: String, linked: String) {
-    #expect(Self.linked(source) == linked)
-  }
-
   private func entry(_ scenario: Scenario) -> String {
     let about = scenario.about
     var facts = "Reproduces \(about.reproduces.map(FieldNumber.described).joined(separator: ", "))."

@@ -211,11 +211,13 @@ import Testing
     #expect(answerer.answers > 1)
   }
 
-  @Test func betweenFixedEndsSilenceHasNoLimit() throws {
-    let rig = try Rig(isDedicated: true)
+  @Test(arguments: [true, false]) func betweenFixedEndsOrWithoutHandshakeTimeoutsSilenceHasNoLimit(
+    isDedicated: Bool
+  ) throws {
+    let rig = try Rig(isDedicated: isDedicated, handshakeTimeouts: isDedicated ? HandshakeTimeouts() : .unlimited)
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(3_600))
-    #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
+    #expect(rig.accessory.phase == .detection && rig.device.phases == (isDedicated ? [.detection] : []))
   }
 
   /// Commands set this limit, so that a link that is not established in time counts as a refusal.
@@ -229,19 +231,6 @@ import Testing
     #expect(rig.device.phases == [])
     let sentence = "the link never came up: the accessory did not take part in detection within 2s"
     #expect(rig.texts.contains(sentence))
-  }
-
-  @Test func withoutHandshakeTimeoutsNothingIsLimited() throws {
-    let rig = try Rig(handshakeTimeouts: .unlimited)
-    rig.wire.sever()
-    try rig.loop.advance(by: .seconds(3_600))
-    #expect(rig.accessory.phase == .detection)
-  }
-
-  @Test func aDeviceThatIsReadyMayBeSilentForEver() throws {
-    let rig = try Rig()
-    try rig.loop.advance(by: .seconds(86_400))
-    #expect(rig.accessory.phase == .ready && rig.device.phases == [.ready])
   }
 
   @Test func noiseIsReportedAtMostTenTimesInTenSeconds() throws {

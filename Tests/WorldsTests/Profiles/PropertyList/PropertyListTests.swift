@@ -147,9 +147,9 @@ import Testing
     let bytes = Self.binary([[0xD2, 1, 2, 3, 4], [0x51, 0x61], [0x51, 0x62], [0xAF, 0x10, 1, 1], [0x09]])
     for count in bytes.indices { _ = Self.complaint(Array(bytes[..<count])) }
     for index in bytes.indices {
-      for byte in 0...UInt8.max {
+      for mask in (0..<8).map({ UInt8(1) << $0 }) + [0xFF] {
         var changed = bytes
-        changed[index] = byte
+        changed[index] ^= mask
         _ = Self.complaint(changed)
       }
     }
