@@ -5,15 +5,12 @@
 #if __has_include(<openssl/evp.h>)
 #include <openssl/asn1.h>
 #include <openssl/bn.h>
-#include <openssl/core_names.h>
+#include <openssl/cms.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/sha.h>
-#include <openssl/param_build.h>
 #include <openssl/pem.h>
-#include <openssl/pkcs7.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>

@@ -5,40 +5,32 @@ import AccessoryFormats
 ///
 /// The key is derived from a fixed seed, so that two processes have the same key without sharing a file. A signature
 /// therefore proves nothing, because anyone can derive the key.
-public final class CertificateAuthority: Sendable {
-  /// The issuer name in certificates. The name is exactly 64 characters long, the maximum that X.509 allows.
-  public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
+enum CertificateAuthority {
+  /// The issuer name in certificates. The common name is exactly 64 characters long, the maximum that X.509 allows.
+  static let name = CertificateDraft.Name(
+    organisation: "easim", commonName: "easim Simulation Accessories Certification Authority - NOT APPLE")
 
-  /// The authority of all simulated accessories, created on first use.
-  public static let simulation = CertificateAuthority(seed: 0)
+  static let key = P256Key.derived(from: seed)
+  private static let seed = SeedStream("authority", seed: 0)
 
   /// The self-signed certificate in DER.
-  public let der: [UInt8]
-
-  let key: P256Key
-  let parsed: ParsedCertificates
-
-  /// Creates an authority from a seed. If the seed differs from that of ``simulation``, the authority has the same name
-  /// but a different key, for tests of unknown chains.
-  public init(seed: UInt64) {
-    let stream = SeedStream("authority", seed: seed)
-    key = .derived(from: stream)
+  static let der: [UInt8] = {
     let draft = CertificateDraft(
-      serial: stream.serial(byteCount: 16), subject: Self.distinguishedName, issuer: Self.distinguishedName,
-      publicKey: key.key,
+      serial: seed.serial(byteCount: 16), subject: name, issuer: name, publicKey: key.key,
       extensions: [
         (NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign"),
         (NID_subject_key_identifier, "hash"),
         (NID_netscape_comment, "Simulation only. Its key is public: it proves nothing."),
       ])
-    der = draft.signed(by: key)
+    return draft.signed(by: key)
+  }()
+
+  static let parsed: ParsedCertificates = {
     guard let parsed = ParsedCertificates.bare(der) else {
       preconditionFailure("the authority's own certificate is unreadable")
     }
-    self.parsed = parsed
-  }
-
-  static let distinguishedName = CertificateDraft.Name(organisation: "easim", commonName: name)
+    return parsed
+  }()
 }
 
 /// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from these bytes.
@@ -71,17 +63,11 @@ struct SeedStream {
 extension SeededRandom {
   /// Returns the next `count` bytes, eight from each number.
   mutating func bytes(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { output, filled in
-      let output = UnsafeMutableRawBufferPointer(output)
-      while filled < count {
-        let word = next().littleEndian
-        if filled + 8 <= count {
-          output.storeBytes(of: word, toByteOffset: filled, as: UInt64.self)
-        } else {
-          withUnsafeBytes(of: word) { output[filled..<count].copyBytes(from: $0[..<(count - filled)]) }
-        }
-        filled = min(filled + 8, count)
-      }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count {
+      withUnsafeBytes(of: next().littleEndian) { bytes.append(contentsOf: $0.prefix(count - bytes.count)) }
     }
+    return bytes
   }
 }

@@ -5,8 +5,8 @@ import AccessoryCore
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and certificate are
 /// created on first use. Creating them takes about 0.5 ms for the current generation, and about 15 ms for the older
-/// one, whose key requires a search for primes. Coprocessors with the same seed, generation and authority share one key
-/// and certificate.
+/// one, whose key requires a search for primes. Coprocessors with the same seed and generation share one key and
+/// certificate.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -20,29 +20,23 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   /// Whether the coprocessor signs the challenge itself or its hash.
   public let reading: ChallengeReading
 
-  private let seed: SeedStream
-  private let seedNumber: UInt64
-  private let authority: CertificateAuthority
+  private let seed: UInt64
   private let made = Locked<Identity?>(nil)
 
-  /// Creates a coprocessor from a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
-  /// unknown chain.
+  /// Creates a coprocessor from a seed.
   public init(
-    seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
-    authority: CertificateAuthority = .simulation
+    seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest
   ) {
     self.generation = generation
     self.reading = reading
-    self.authority = authority
-    self.seed = SeedStream("coprocessor \(generation.keyName)", seed: seed)
-    seedNumber = seed
+    self.seed = seed
   }
 
   /// The content of AA01: 607 bytes for every seed, or 908 for the older generation.
   public var certificate: [UInt8] { identity.certificate }
 
   /// The serial in the certificate: 16 bytes, or 15 for the older generation.
-  public var certificateSerial: [UInt8] { seed.serial(byteCount: generation.serialByteCount) }
+  public var certificateSerial: [UInt8] { generation.stream(seed).serial(byteCount: generation.serialByteCount) }
 
   /// Signs a challenge of this generation's size.
   public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
@@ -55,7 +49,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private var identity: Identity {
     made.withLock { made in
       if let made { return made }
-      let identity = Identity.shared(seed, number: seedNumber, generation: generation, authority: authority)
+      let identity = Identity.shared(seed, generation)
       made = identity
       return identity
     }
@@ -67,54 +61,46 @@ private struct Identity: Sendable {
   let certificate: [UInt8]
 
   private struct Recipe: Hashable {
-    let number: UInt64
+    let seed: UInt64
     let generation: CoprocessorGeneration
-    let authority: ObjectIdentifier
   }
 
   private static let mostShared = 64
-  /// The authority is kept together with the identity, so that the authority's `ObjectIdentifier` cannot be reused.
-  private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
+  private static let shared = Locked<[Recipe: Identity]>([:])
 
   /// Returns the identity shared by coprocessors with the same seed, creating it if necessary. A run that creates many
   /// worlds reuses the same seeds for their accessories.
-  static func shared(
-    _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
-  ) -> Identity {
-    let recipe = Recipe(number: number, generation: generation, authority: ObjectIdentifier(authority))
-    if let known = shared.withLock({ $0[recipe] }) { return known.identity }
-    let made = Identity(seed, number: number, generation: generation, authority: authority)
+  static func shared(_ seed: UInt64, _ generation: CoprocessorGeneration) -> Identity {
+    let recipe = Recipe(seed: seed, generation: generation)
+    if let known = shared.withLock({ $0[recipe] }) { return known }
+    let made = Identity(seed, generation)
     shared.withLock { shared in
       if shared.count == mostShared { shared.removeAll() }
-      shared[recipe] = (made, authority)
+      shared[recipe] = made
     }
     return made
   }
 
-  private init(_ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority) {
+  private init(_ seed: UInt64, _ generation: CoprocessorGeneration) {
+    let stream = generation.stream(seed)
     switch generation {
-    case .current: key = P256Key.derived(from: seed)
-    case .older: key = RSAKey(derivedFrom: seed)
+    case .current: key = P256Key.derived(from: stream)
+    case .older: key = RSAKey(derivedFrom: stream)
     }
     let draft = CertificateDraft(
-      serial: seed.serial(byteCount: generation.serialByteCount),
-      subject: .init(organisation: "easim", commonName: Self.commonName(number)),
-      issuer: CertificateAuthority.distinguishedName, publicKey: key.key,
+      serial: stream.serial(byteCount: generation.serialByteCount),
+      // In real certificates, the common name is IPA_ followed by digits.
+      subject: .init(organisation: "easim", commonName: "IPA_EASIM_" + Hex.number(seed)),
+      issuer: CertificateAuthority.name, publicKey: key.key,
       extensions: [
         (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
         (NID_authority_key_identifier, "keyid:always"), (NID_netscape_comment, Self.comment(for: generation)),
-      ], authority: authority.parsed)
-    certificate = Envelope.around(draft.signed(by: authority.key))
+      ], authority: CertificateAuthority.parsed)
+    certificate = Envelope.around(draft.signed(by: CertificateAuthority.key))
     precondition(
       certificate.count == generation.certificateByteCount,
       "a certificate of \(generation) is \(certificate.count) bytes; change the length of its comment to make it "
         + "\(generation.certificateByteCount)")
-  }
-
-  /// In real certificates, the common name is IPA_ followed by digits; in a simulated certificate, it contains the
-  /// seed.
-  private static func commonName(_ seed: UInt64) -> String {
-    "IPA_EASIM_" + Hex.number(seed)
   }
 
   /// Returns a comment for anyone who opens the certificate, padded so that the certificate is exactly as long as a
@@ -166,7 +152,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the response in AA03. The response is either r and s, concatenated, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
-  var keyName: String { traits.key }
+  /// The bytes from which a coprocessor's key and serial are derived.
+  fileprivate func stream(_ seed: UInt64) -> SeedStream { SeedStream("coprocessor \(traits.key)", seed: seed) }
 }
 
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
+import Glibc
 import Synchronization
 
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
@@ -116,5 +117,19 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
       random = SeededRandom(seed: random.next() ^ word)
     }
     return random
+  }
+}
+
+extension [UInt8] {
+  /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
+  /// and are looked up several times per accessory. A loop over the elements would take most of the look-up time.
+  fileprivate func isSame(as other: [UInt8]) -> Bool {
+    guard count == other.count else { return false }
+    return withUnsafeBufferPointer { own in
+      other.withUnsafeBufferPointer { other in
+        guard let own = own.baseAddress, let other = other.baseAddress else { return true }
+        return memcmp(own, other, count) == 0
+      }
+    }
   }
 }

@@ -5,17 +5,15 @@ import Glibc
 ///
 /// ```swift
 /// let certificate = try AccessoryCertificate(bytes)
-/// print(certificate.subject)          // O=easim, CN=IPA_EASIM_0000000000000007
 /// print(certificate.serial.count)     // 16
 /// ```
-struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
+struct AccessoryCertificate: Sendable {
   /// A certificate that cannot be read and is longer than this is assumed to come from an older coprocessor. Other
   /// device emulators determine every certificate's generation by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]
-  /// The certificate's subject, such as "O=easim, CN=IPA_EASIM_0000000000000007", truncated to 400 bytes.
-  let subject: String
+  /// The name of the certificate's issuer, such as "O=easim, CN=Authority", truncated to 400 bytes.
   let issuer: String
   /// The serial number as unsigned big-endian bytes.
   let serial: [UInt8]
@@ -35,13 +33,10 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     }
     self.bytes = bytes
     generation = try Self.generation(of: parsed.leaf)
-    subject = Self.text(X509_get_subject_name(parsed.leaf))
     issuer = Self.text(X509_get_issuer_name(parsed.leaf))
     serial = Self.content(X509_get0_serialNumber(parsed.leaf))
     LibraryReasons.take()
   }
-
-  var byteCount: Int { bytes.count }
 
   /// A warning if the certificate has expired or is not valid yet, or nil if it is valid now.
   var dateProblem: String? {
@@ -59,12 +54,6 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     let digits = { (number: Int32) in number < 10 ? "0\(number)" : String(number) }
     return "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
   }
-
-  var description: String {
-    "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
-  }
-
-  static func == (left: AccessoryCertificate, right: AccessoryCertificate) -> Bool { left.bytes == right.bytes }
 
   private static func generation(of certificate: OpaquePointer) throws(CertificateError) -> CoprocessorGeneration {
     guard let key = X509_get0_pubkey(certificate) else {
@@ -102,7 +91,10 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     let output = Owned(BIO_new(BIO_s_mem()), { BIO_free($0) })
     let escapes = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_ESC_MSB | ASN1_STRFLGS_UTF8_CONVERT
     X509_NAME_print_ex(output.pointer, name, 0, UInt(escapes) | UInt(XN_FLAG_SEP_CPLUS_SPC))
-    return output.pointer.memoryText(limit: 400)
+    let bytes = [UInt8](unsafeUninitializedCapacity: 400) { room, count in
+      count = max(0, Int(BIO_read(output.pointer, room.baseAddress, 400)))
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

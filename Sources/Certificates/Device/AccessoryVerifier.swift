@@ -1,5 +1,4 @@
 import AccessoryCore
-import Glibc
 
 /// The device's side of authentication, which reads a certificate, creates a challenge, and verifies the response.
 ///
@@ -14,8 +13,17 @@ import Glibc
 /// Apple's certificates is not public. An expired certificate also causes only a warning, because accessories outlive
 /// their certificates. A verifier can be used on any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  /// All verifiers share the cache, because the accessories in most worlds have the same certificate.
-  private static let cache = Locked(CertificateCache())
+  struct Known: Sendable {
+    let certificate: AccessoryCertificate
+    /// Why the certificate is not trusted, or nil if its chain leads to a trusted certificate.
+    let chainProblem: String?
+  }
+
+  private static let mostKnown = 512
+  private static let largestKnown = 4_096
+  /// The valid certificates that have been parsed and checked, by their bytes. All verifiers share them, because the
+  /// accessories in most worlds have the same certificate, and an accessory that reconnects presents it again.
+  private static let known = Locked<[[UInt8]: Known]>([:])
 
   /// Creates a verifier.
   public init() {}
@@ -34,7 +42,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     do throws(AuthenticatorError) {
       let known = try known(certificate)
-      _ = try verify(response: response, challenge: challenge, certificate: known.certificate)
+      try verify(response: response, challenge: challenge, certificate: known.certificate)
       let chain = known.chainProblem.map { "the certificate's issuer is unknown: \($0)" }
       return .accepted(warnings: [known.certificate.dateProblem, chain].compactMap(\.self))
     } catch {
@@ -47,10 +55,10 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     try? known(certificate).certificate.serial
   }
 
-  /// Verifies one response. Returns the interpretation of the challenge under which the signature is valid.
+  /// Verifies one response, which may be a signature for either interpretation of the challenge.
   func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
-  ) throws(AuthenticatorError) -> ChallengeReading {
+  ) throws(AuthenticatorError) {
     let generation = certificate.generation
     guard challenge.count == generation.challengeByteCount else {
       throw .wrongChallengeSize(expected: generation.challengeByteCount, actual: challenge.count)
@@ -58,23 +66,25 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     guard response.count == generation.responseByteCount else {
       throw .wrongResponseSize(expected: generation.responseByteCount, actual: response.count)
     }
-    let match = [ChallengeReading.digest, .hashed].first { reading in
+    let isSigned = [ChallengeReading.digest, .hashed].contains { reading in
       certificate.isSigned(reading.digest(of: challenge, for: generation), response)
     }
-    guard let match else { throw .wrongSignature }
-    return match
+    if !isSigned { throw .wrongSignature }
   }
 
-  /// Returns a certificate and the result of checking its chain, from the cache if the bytes are known. Parsing and
-  /// checking take place outside the lock, so two threads may occasionally do the same work.
-  func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
-    if let entry = Self.cache.withLock({ $0[bytes] }) { return entry }
+  /// Returns a certificate and the result of checking its chain. Parsing and checking take place outside the lock, so
+  /// two threads may occasionally do the same work.
+  func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> Known {
+    if let known = Self.known.withLock({ $0[bytes] }) { return known }
     do throws(CertificateError) {
       let certificate = try AccessoryCertificate(bytes)
-      let entry = CertificateCache.Entry(
-        certificate: certificate, chainProblem: TrustedChain.simulation.problem(of: certificate))
-      Self.cache.withLock { $0.keep(entry) }
-      return entry
+      let made = Known(certificate: certificate, chainProblem: TrustedChain.simulation.problem(of: certificate))
+      guard bytes.count <= Self.largestKnown else { return made }
+      Self.known.withLock { known in
+        if known.count == Self.mostKnown { known.removeAll() }
+        known[bytes] = made
+      }
+      return made
     } catch {
       throw .certificate(error)
     }
@@ -96,82 +106,8 @@ extension AccessoryCertificate {
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
     case .older:
-      guard let context = Owned(parsed: EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free),
-        EVP_PKEY_verify_init(context.pointer) == 1,
-        EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
-        EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1
-      else { return false }
-      return EVP_PKEY_verify(context.pointer, response, response.count, digest, digest.count) == 1
-    }
-  }
-}
-
-/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, its certificate
-/// is looked up instead of being parsed and checked again.
-///
-/// The number of entries and their total size are limited, and the oldest entry is dropped first. The cache keeps only
-/// valid certificates, because refusing an invalid one is cheap.
-struct CertificateCache {
-  struct Entry: Sendable {
-    let certificate: AccessoryCertificate
-    /// Why the certificate is not trusted, or nil if its chain leads to a trusted certificate.
-    let chainProblem: String?
-  }
-
-  /// A certificate's bytes as a cache key. Only the last bytes are hashed, because they contain the signature and
-  /// therefore differ in every certificate.
-  private struct Key: Hashable {
-    private static let hashedCount = 32
-    let bytes: [UInt8]
-
-    static func == (left: Key, right: Key) -> Bool { left.bytes.isSame(as: right.bytes) }
-
-    func hash(into hasher: inout Hasher) {
-      bytes.withUnsafeBytes { hasher.combine(bytes: .init(rebasing: $0.suffix(Self.hashedCount))) }
-    }
-  }
-
-  private let capacity: Int
-  private let largest: Int
-  private var entries: [Key: Entry] = [:]
-  /// The keys in order of insertion. Once the cache is full, the array is used as a ring buffer.
-  private var order: [Key] = []
-  private var oldest = 0
-
-  init(capacity: Int = 512, largest: Int = 4096) {
-    precondition(capacity > 0, "a cache needs room for at least one entry")
-    self.capacity = capacity
-    self.largest = largest
-  }
-
-  var count: Int { entries.count }
-
-  subscript(bytes: [UInt8]) -> Entry? { entries[Key(bytes: bytes)] }
-
-  mutating func keep(_ entry: Entry) {
-    let key = Key(bytes: entry.certificate.bytes)
-    guard key.bytes.count <= largest, entries[key] == nil else { return }
-    if order.count < capacity {
-      order.append(key)
-    } else {
-      entries[order[oldest]] = nil
-      order[oldest] = key
-      oldest = (oldest + 1) % capacity
-    }
-    entries[key] = entry
-  }
-}
-
-extension [UInt8] {
-  /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
-  /// and are looked up several times per accessory. A loop over the elements would take most of the look-up time.
-  func isSame(as other: [UInt8]) -> Bool {
-    guard count == other.count else { return false }
-    return withUnsafeBufferPointer { own in
-      other.withUnsafeBufferPointer { other in
-        guard let own = own.baseAddress, let other = other.baseAddress else { return true }
-        return memcmp(own, other, count) == 0
-      }
+      let (digestCount, count) = (UInt32(digest.count), UInt32(response.count))
+      return RSA_verify(NID_sha1, digest, digestCount, response, count, EVP_PKEY_get0_RSA(key)) == 1
     }
   }
 }

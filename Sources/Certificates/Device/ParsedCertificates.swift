@@ -18,26 +18,27 @@ final class ParsedCertificates: @unchecked Sendable {
 
   /// Parses an envelope, and checks that nothing follows it.
   static func envelope(_ bytes: [UInt8]) throws(CertificateError) -> ParsedCertificates {
-    let (parsed, consumed) = parse(bytes, d2i_PKCS7)
-    guard let envelope = Owned(parsed: parsed, PKCS7_free) else { throw refusal(of: bytes) }
-    try checkEnd(bytes, consumed)
-    let fields = UnsafePointer<PKCS7>(envelope.pointer)
-    let kind = OBJ_obj2nid(fields.pointee.type)
-    guard kind == NID_pkcs7_signed, let content = fields.pointee.d.sign else {
+    let (parsed, consumed) = parse(bytes, d2i_CMS_ContentInfo)
+    guard let envelope = Owned(parsed: parsed, CMS_ContentInfo_free) else { throw refusal(of: bytes) }
+    if consumed < bytes.count {
+      throw .trailingBytes(offset: consumed, bytes: Array(bytes[consumed...].prefix(16)))
+    }
+    let kind = OBJ_obj2nid(CMS_get0_type(envelope.pointer))
+    guard kind == NID_pkcs7_signed else {
       let name = OBJ_nid2ln(kind).map { String(cString: $0) } ?? "of an unknown kind"
       throw .notAnEnvelope(reason: "the content is \(name)", first: Array(bytes.prefix(16)))
     }
-    let stack = content.pointee.cert
-    let count = stack == nil ? 0 : Int(OPENSSL_sk_num(stack))
-    guard (1...limit).contains(count) else { throw .wrongNumber(of: count, limit: limit) }
-    let certificates = (0..<count).compactMap { index in
-      OPENSSL_sk_value(stack, Int32(index)).map { OpaquePointer($0) }
+    let stack = CMS_get1_certs(envelope.pointer)
+    defer { OPENSSL_sk_free(stack) }
+    let certificates = (0..<max(0, OPENSSL_sk_num(stack))).compactMap { index in
+      OPENSSL_sk_value(stack, index).map { OpaquePointer($0) }
     }
     guard let leaf = certificates.first(where: { X509_check_ca($0) == 0 }) ?? certificates.first else {
       throw .wrongNumber(of: 0, limit: limit)
     }
-    certificates.forEach { X509_up_ref($0) }
-    return ParsedCertificates(owning: certificates, leaf: leaf)
+    let found = ParsedCertificates(owning: certificates, leaf: leaf)
+    guard certificates.count <= limit else { throw .wrongNumber(of: certificates.count, limit: limit) }
+    return found
   }
 
   static func bare(_ bytes: [UInt8]) -> ParsedCertificates? {
@@ -53,21 +54,17 @@ final class ParsedCertificates: @unchecked Sendable {
     return ParsedCertificates(owning: [parsed], leaf: parsed)
   }
 
-  private typealias Parser<Pointer> = (
-    UnsafeMutablePointer<Pointer?>?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, Int
-  ) -> Pointer?
+  private typealias Parser = (
+    UnsafeMutablePointer<OpaquePointer?>?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, Int
+  ) -> OpaquePointer?
 
-  private static func parse<Pointer>(_ bytes: [UInt8], _ parser: Parser<Pointer>) -> (Pointer?, consumed: Int) {
+  private static func parse(_ bytes: [UInt8], _ parser: Parser) -> (OpaquePointer?, consumed: Int) {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return (nil, 0) }
       var position: UnsafePointer<UInt8>? = start
       let parsed = parser(nil, &position, buffer.count)
       return (parsed, position.map { $0 - start } ?? 0)
     }
-  }
-
-  private static func checkEnd(_ bytes: [UInt8], _ end: Int) throws(CertificateError) {
-    if end < bytes.count { throw .trailingBytes(offset: end, bytes: Array(bytes[end...].prefix(16))) }
   }
 
   /// Explains, as precisely as possible, why the bytes are not an envelope.
@@ -138,7 +135,7 @@ struct DERFault: Equatable {
 /// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories outlive
 /// their certificates.
 final class TrustedChain: @unchecked Sendable {
-  static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
+  static let simulation = TrustedChain(to: CertificateAuthority.parsed)
 
   // libcrypto itself locks the store.
   private let store: OpaquePointer

@@ -48,18 +48,14 @@ struct CertificateDraft {
 
   private func fill(_ certificate: OpaquePointer) {
     LibraryReasons.must(X509_set_version(certificate, 2), "version 3")
-    let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
-    let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
-    LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
+    LibraryReasons.must(ASN1_STRING_set(X509_get0_serialNumber(certificate), serial, Int32(serial.count)), "serial")
     // Apple ignores a certificate's dates; in X.509, the second date means "does not expire".
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notAfter(certificate), "99991231235959Z"), "last day")
-    let subjectName = Self.encodedName(subject)
-    let issuerName = Self.encodedName(issuer)
-    LibraryReasons.must(X509_set_subject_name(certificate, subjectName.pointer), "subject")
-    LibraryReasons.must(X509_set_issuer_name(certificate, issuerName.pointer), "issuer")
+    Self.fill(X509_get_subject_name(certificate), with: subject)
+    Self.fill(X509_get_issuer_name(certificate), with: issuer)
     LibraryReasons.must(X509_set_pubkey(certificate, publicKey), "public key")
     withUnsafeTemporaryAllocation(byteCount: X509V3_CTX_byteCount, alignment: MemoryLayout<Int>.alignment) { room in
       room.initializeMemory(as: UInt8.self, repeating: 0)
@@ -72,14 +68,12 @@ struct CertificateDraft {
     }
   }
 
-  private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
-    let made = Owned(X509_NAME_new(), X509_NAME_free)
+  private static func fill(_ place: OpaquePointer?, with name: Name) {
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
       // The string type is explicit, because the default depends on a process-wide setting of libcrypto.
       LibraryReasons.must(
-        X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
+        X509_NAME_add_entry_by_NID(place, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }
-    return made
   }
 }
 
@@ -89,15 +83,11 @@ enum Envelope {
     guard let parsed = ParsedCertificates.bare(certificate) else {
       preconditionFailure("the generated certificate cannot be read")
     }
-    let envelope = Owned(PKCS7_new(), PKCS7_free)
-    LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
-    // The format requires a field for signed data, which stays empty because the envelope carries only certificates.
-    LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
-    if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
-      ASN1_OCTET_STRING_free(content.pointee.d.data)
-      content.pointee.d.data = nil
-    }
-    LibraryReasons.must(PKCS7_add_certificate(envelope.pointer, parsed.leaf), "certificate in its envelope")
-    return encoded { i2d_PKCS7(envelope.pointer, $0) }
+    let certificates = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
+    OPENSSL_sk_push(certificates.pointer, UnsafeRawPointer(parsed.leaf))
+    // Without a key and with these flags, nothing is signed, and the field for signed data stays empty.
+    let flags = UInt32(CMS_PARTIAL | CMS_DETACHED)
+    let envelope = Owned(CMS_sign(nil, nil, certificates.pointer, nil, flags), CMS_ContentInfo_free)
+    return encoded { i2d_CMS_ContentInfo(envelope.pointer, $0) }
   }
 }

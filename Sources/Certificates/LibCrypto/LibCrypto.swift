@@ -74,14 +74,6 @@ extension OpaquePointer {
       count = length
     }
   }
-
-  /// Returns the contents of a memory BIO as text, truncated to `limit` bytes.
-  func memoryText(limit: Int) -> String {
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
-      count = max(0, Int(BIO_read(self, output.baseAddress, Int32(limit))))
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }
 
 /// The version of libcrypto that this process uses, which may differ from the version that easim was built with.

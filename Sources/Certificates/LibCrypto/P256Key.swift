@@ -4,10 +4,16 @@
 /// attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
+  /// The same key, which belongs to `key`.
   private let curveKey: OpaquePointer
   private let scalar: [UInt8]
 
-  static var order: [UInt8] { P256Order.shared.bytes }
+  /// The order of the group. Scalars and nonces must be smaller than the order.
+  static let order: [UInt8] = {
+    let group = Owned(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), EC_GROUP_free)
+    guard let order = EC_GROUP_get0_order(group.pointer) else { preconditionFailure("P-256 has no order") }
+    return order.bigEndianBytes(32)
+  }()
 
   /// Creates the key for a scalar. Returns nil unless the scalar has 32 bytes, is at least 1 and is smaller than the
   /// group order.
@@ -22,7 +28,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     LibraryReasons.must(EC_POINT_mul(group, point.pointer, number.pointer, nil, nil, nil), "public key")
     LibraryReasons.must(EC_KEY_set_private_key(curveKey, number.pointer), "private key")
     LibraryReasons.must(EC_KEY_set_public_key(curveKey, point.pointer), "public key")
-    LibraryReasons.must(EVP_PKEY_set1_EC_KEY(key, curveKey), "key")
+    LibraryReasons.must(EVP_PKEY_assign(key, EVP_PKEY_EC, UnsafeMutableRawPointer(curveKey)), "key")
     self.scalar = scalar
     self.curveKey = curveKey
     self.key = key
@@ -38,12 +44,11 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   deinit {
     EVP_PKEY_free(key)
-    EC_KEY_free(curveKey)
   }
 
   /// Signs 32 bytes without hashing them. The same digest and `extra` give the same signature.
   func sign(digest: [UInt8], extra: [UInt8] = []) -> P256Signature {
-    var nonces = DeterministicNonces(scalar: scalar, digest: digest, order: Self.order, extra: extra)
+    var nonces = DeterministicNonces(scalar: scalar, digest: digest, extra: extra)
     while true {
       if let signature = sign(digest: digest, nonce: nonces.next()) { return signature }
     }
@@ -55,20 +60,19 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   /// Tries to sign with this nonce. Returns nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
-    guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key has no group") }
-    let order = P256Order.shared
+    let group = EC_KEY_get0_group(curveKey)
+    let order = EC_GROUP_get0_order(group)
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let number = Owned(BN_bin2bn(nonce, 32, nil), BN_free)
     let point = Owned(EC_POINT_new(group), EC_POINT_free)
-    let x = Owned(BN_new(), BN_free)
     let r = Owned(BN_new(), BN_free)
     LibraryReasons.must(
       EC_POINT_mul(group, point.pointer, number.pointer, nil, nil, arithmetic.pointer), "the nonce's point")
     LibraryReasons.must(
-      EC_POINT_get_affine_coordinates(group, point.pointer, x.pointer, nil, arithmetic.pointer), "the nonce's point")
-    LibraryReasons.must(BN_nnmod(r.pointer, x.pointer, order.number, arithmetic.pointer), "r")
+      EC_POINT_get_affine_coordinates(group, point.pointer, r.pointer, nil, arithmetic.pointer), "the nonce's point")
+    LibraryReasons.must(BN_nnmod(r.pointer, r.pointer, order, arithmetic.pointer), "r")
     if BN_is_zero(r.pointer) == 1 { return nil }
-    let inverse = Owned(BN_bin2bn(order.inverse(of: nonce), 32, nil), BN_free)
+    let inverse = Owned(BN_mod_inverse(nil, number.pointer, order, arithmetic.pointer), BN_free)
     guard
       let made = Owned(
         parsed: ECDSA_do_sign_ex(digest, Int32(digest.count), inverse.pointer, r.pointer, curveKey), ECDSA_SIG_free)
@@ -112,25 +116,22 @@ struct P256Signature: Equatable {
 /// previous one gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
-/// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks
-/// the vectors of RFC 6979 A.2.5.
+/// of steps; libcrypto does the arithmetic and computes the HMACs. A test checks the vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. The
 /// sequence is used to sign a certificate again if the signature has the wrong length.
 struct DeterministicNonces {
   private var key: [UInt8]
   private var value: [UInt8]
-  private let order: [UInt8]
   private var isFirst = true
 
   /// `digest` must have 32 bytes. One subtraction reduces the digest modulo the order, because a 32-byte number is less
   /// than twice the order.
-  init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
-    precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
-    self.order = order
+  init(scalar: [UInt8], digest: [UInt8], extra: [UInt8] = []) {
+    precondition(scalar.count == 32 && digest.count == 32, "P-256 and SHA-256 are 32 bytes each")
     key = [UInt8](repeating: 0, count: 32)
     value = [UInt8](repeating: 1, count: 32)
-    let seed = scalar + Self.reduced(digest, by: order) + extra
+    let seed = scalar + Self.reduced(digest) + extra
     for separator: UInt8 in [0, 1] {
       key = Digests.hmacSHA256(key: key, value + [separator] + seed)
       value = Digests.hmacSHA256(key: key, value)
@@ -146,16 +147,15 @@ struct DeterministicNonces {
       }
       isFirst = false
       value = Digests.hmacSHA256(key: key, value)
-      if value.lexicographicallyPrecedes(order), value.contains(where: { $0 != 0 }) { return value }
+      if value.lexicographicallyPrecedes(P256Key.order), value.contains(where: { $0 != 0 }) { return value }
     }
   }
 
-  private static func reduced(_ digest: [UInt8], by order: [UInt8]) -> [UInt8] {
-    if digest.lexicographicallyPrecedes(order) { return digest }
-    let difference = Owned(BN_new(), BN_free)
-    let left = Owned(BN_bin2bn(digest, 32, nil), BN_free)
-    let right = Owned(BN_bin2bn(order, 32, nil), BN_free)
-    LibraryReasons.must(BN_sub(difference.pointer, left.pointer, right.pointer), "digest modulo the order")
-    return difference.pointer.bigEndianBytes(32)
+  private static func reduced(_ digest: [UInt8]) -> [UInt8] {
+    if digest.lexicographicallyPrecedes(P256Key.order) { return digest }
+    let number = Owned(BN_bin2bn(digest, 32, nil), BN_free)
+    let order = Owned(BN_bin2bn(P256Key.order, 32, nil), BN_free)
+    LibraryReasons.must(BN_sub(number.pointer, number.pointer, order.pointer), "digest modulo the order")
+    return number.pointer.bigEndianBytes(32)
   }
 }

@@ -22,14 +22,11 @@ final class RSAKey: SigningKey, @unchecked Sendable {
 
   /// Signs a SHA-1 digest with PKCS#1 1.5. The signature has 128 bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
-    let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)
-    var length = signature.count
+    var length: UInt32 = 0
     // Some systems forbid SHA-1 signatures by policy, so signing can fail even though the code is correct.
-    guard EVP_PKEY_sign_init(context.pointer) == 1,
-      EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
-      EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1,
-      EVP_PKEY_sign(context.pointer, &signature, &length, digest, digest.count) == 1, length == signature.count
+    guard RSA_sign(NID_sha1, digest, UInt32(digest.count), &signature, &length, EVP_PKEY_get0_RSA(key)) == 1,
+      length == signature.count
     else { throw .librarySaidNo(LibraryReasons.take()) }
     return signature
   }
@@ -63,29 +60,12 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let qLess1 = number("q - 1") { BN_sub($0, q, one.pointer) }
     let totient = number("totient") { BN_mul($0, pLess1.pointer, qLess1.pointer, arithmetic) }
     let d = Owned(BN_mod_inverse(nil, e.pointer, totient.pointer, arithmetic), BN_free)
-    let dP = number("d mod p - 1") { BN_nnmod($0, d.pointer, pLess1.pointer, arithmetic) }
-    let dQ = number("d mod q - 1") { BN_nnmod($0, d.pointer, qLess1.pointer, arithmetic) }
-    let coefficient = Owned(BN_mod_inverse(nil, q, p, arithmetic), BN_free)
-
-    let builder = Owned(OSSL_PARAM_BLD_new(), OSSL_PARAM_BLD_free)
-    let parts: [(StaticString, OpaquePointer)] = [
-      ("n", n.pointer), ("e", e.pointer), ("d", d.pointer), ("rsa-factor1", p), ("rsa-factor2", q),
-      ("rsa-exponent1", dP.pointer), ("rsa-exponent2", dQ.pointer), ("rsa-coefficient1", coefficient.pointer),
-    ]
-    for (name, number) in parts {
-      // The builder keeps the pointer, so the string must be static and end with a zero byte.
-      let key = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-      LibraryReasons.must(OSSL_PARAM_BLD_push_BN(builder.pointer, key, number), "RSA part")
+    guard let rsa = RSA_new(), let key = EVP_PKEY_new() else {
+      preconditionFailure("libcrypto is out of memory: \(LibraryReasons.take())")
     }
-    let parameters = Owned(OSSL_PARAM_BLD_to_param(builder.pointer), OSSL_PARAM_free)
-    let context = Owned(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), EVP_PKEY_CTX_free)
-    LibraryReasons.must(EVP_PKEY_fromdata_init(context.pointer), "RSA key")
-    var key: OpaquePointer?
-    // The value of the macro EVP_PKEY_KEYPAIR, which Swift cannot import.
-    let keyPair =
-      OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
-    LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")
-    guard let key else { preconditionFailure("libcrypto created no RSA key but reported no error") }
+    // The keys take ownership of what is put into them.
+    LibraryReasons.must(RSA_set0_key(rsa, BN_dup(n.pointer), BN_dup(e.pointer), BN_dup(d.pointer)), "RSA key")
+    LibraryReasons.must(EVP_PKEY_assign(key, EVP_PKEY_RSA, UnsafeMutableRawPointer(rsa)), "RSA key")
     return key
   }
 }

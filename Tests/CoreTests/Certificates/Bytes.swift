@@ -1,7 +1,7 @@
+import AccessoryCore
+
 func bytes(_ digits: String) -> [UInt8] {
-  let values = digits.compactMap { $0.hexDigitValue }
-  precondition(values.count == digits.count && values.count % 2 == 0, "not hexadecimal: \(digits)")
-  return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+  do { return try Hex.parse(digits) } catch { preconditionFailure("\(error): \(digits)") }
 }
 
 extension [UInt8] {

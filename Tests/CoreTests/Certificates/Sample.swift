@@ -4,7 +4,7 @@ enum Draft {
   static func leaf(_ key: OpaquePointer) -> CertificateDraft {
     CertificateDraft(
       serial: [0x41, 2, 3], subject: .init(organisation: "tests", commonName: "leaf"),
-      issuer: CertificateAuthority.distinguishedName, publicKey: key, extensions: [])
+      issuer: CertificateAuthority.name, publicKey: key, extensions: [])
   }
 }
 

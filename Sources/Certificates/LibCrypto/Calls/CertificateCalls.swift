@@ -4,8 +4,6 @@
 
 import Glibc
 
-@_extern(c) func ASN1_INTEGER_free(_ a: OpaquePointer?)
-@_extern(c) func ASN1_OCTET_STRING_free(_ a: OpaquePointer?)
 @discardableResult @_extern(c) func ASN1_STRING_get0_data(_ x: OpaquePointer?) -> UnsafePointer<UInt8>?
 @discardableResult @_extern(c) func ASN1_STRING_length(_ x: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func ASN1_STRING_set(
@@ -25,6 +23,12 @@ import Glibc
   _ b: OpaquePointer?, _ data: UnsafeMutableRawPointer?, _ dlen: Int32
 ) -> Int32
 @discardableResult @_extern(c) func BIO_s_mem() -> OpaquePointer?
+@_extern(c) func CMS_ContentInfo_free(_ cms: OpaquePointer?)
+@discardableResult @_extern(c) func CMS_get0_type(_ cms: OpaquePointer?) -> OpaquePointer?
+@discardableResult @_extern(c) func CMS_get1_certs(_ cms: OpaquePointer?) -> OpaquePointer?
+@discardableResult @_extern(c) func CMS_sign(
+  _ signcert: OpaquePointer?, _ pkey: OpaquePointer?, _ certs: OpaquePointer?, _ data: OpaquePointer?, _ flags: UInt32
+) -> OpaquePointer?
 @discardableResult @_extern(c) func OBJ_nid2ln(_ n: Int32) -> UnsafePointer<CChar>?
 @discardableResult @_extern(c) func OBJ_nid2sn(_ n: Int32) -> UnsafePointer<CChar>?
 @discardableResult @_extern(c) func OBJ_obj2nid(_ o: OpaquePointer?) -> Int32
@@ -33,13 +37,6 @@ import Glibc
 @discardableResult @_extern(c) func OPENSSL_sk_num(_: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func OPENSSL_sk_push(_ st: OpaquePointer?, _ data: UnsafeRawPointer?) -> Int32
 @discardableResult @_extern(c) func OPENSSL_sk_value(_: OpaquePointer?, _: Int32) -> UnsafeMutableRawPointer?
-@discardableResult @_extern(c) func PKCS7_add_certificate(
-  _ p7: OpaquePointer?, _ x509: OpaquePointer?
-) -> Int32
-@discardableResult @_extern(c) func PKCS7_content_new(_ p7: OpaquePointer?, _ nid: Int32) -> Int32
-@_extern(c) func PKCS7_free(_ a: OpaquePointer?)
-@discardableResult @_extern(c) func PKCS7_new() -> OpaquePointer?
-@discardableResult @_extern(c) func PKCS7_set_type(_ p7: OpaquePointer?, _ type: Int32) -> Int32
 @discardableResult @_extern(c) func X509V3_EXT_nconf_nid(
   _ conf: OpaquePointer?, _ ctx: OpaquePointer?, _ ext_nid: Int32, _ value: UnsafePointer<CChar>?
 ) -> OpaquePointer?
@@ -51,8 +48,6 @@ import Glibc
   _ name: OpaquePointer?, _ nid: Int32, _ type: Int32, _ bytes: UnsafePointer<UInt8>?, _ len: Int32, _ loc: Int32,
   _ set: Int32
 ) -> Int32
-@_extern(c) func X509_NAME_free(_ a: OpaquePointer?)
-@discardableResult @_extern(c) func X509_NAME_new() -> OpaquePointer?
 @discardableResult @_extern(c) func X509_NAME_print_ex(
   _ out: OpaquePointer?, _ nm: OpaquePointer?, _ indent: Int32, _ flags: UInt
 ) -> Int32
@@ -80,18 +75,14 @@ import Glibc
 @discardableResult @_extern(c) func X509_getm_notAfter(_ x: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func X509_getm_notBefore(_ x: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func X509_new() -> OpaquePointer?
-@discardableResult @_extern(c) func X509_set_issuer_name(_ x: OpaquePointer?, _ name: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func X509_set_pubkey(_ x: OpaquePointer?, _ pkey: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func X509_set_serialNumber(_ x: OpaquePointer?, _ serial: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func X509_set_subject_name(_ x: OpaquePointer?, _ name: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func X509_set_version(_ x: OpaquePointer?, _ version: Int) -> Int32
 @discardableResult @_extern(c) func X509_sign(
   _ x: OpaquePointer?, _ pkey: OpaquePointer?, _ md: OpaquePointer?
 ) -> Int32
-@discardableResult @_extern(c) func X509_up_ref(_ x: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func X509_verify_cert(_ ctx: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func X509_verify_cert_error_string(_ n: Int) -> UnsafePointer<CChar>?
-@discardableResult @_extern(c) func d2i_PKCS7(
+@discardableResult @_extern(c) func d2i_CMS_ContentInfo(
   _ a: UnsafeMutablePointer<OpaquePointer?>?, _ in: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
   _ len: Int
 ) -> OpaquePointer?
@@ -101,7 +92,7 @@ import Glibc
 @discardableResult @_extern(c) func i2d_ECDSA_SIG(
   _ a: OpaquePointer?, _ out: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
-@discardableResult @_extern(c) func i2d_PKCS7(
+@discardableResult @_extern(c) func i2d_CMS_ContentInfo(
   _ a: OpaquePointer?, _ out: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 @discardableResult @_extern(c) func i2d_X509(
@@ -111,13 +102,14 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. The structures cannot change, because they are part of
-// libcrypto's binary interface.
+// Constants from libcrypto's headers.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
 let ASN1_STRFLGS_ESC_MSB: Int32 = 4
 let ASN1_STRFLGS_UTF8_CONVERT: Int32 = 16
+let CMS_DETACHED: Int32 = 64
+let CMS_PARTIAL: Int32 = 16384
 let EVP_PKEY_EC: Int32 = 408
 let EVP_PKEY_RSA: Int32 = 6
 let NID_X9_62_prime256v1: Int32 = 415
@@ -127,50 +119,15 @@ let NID_commonName: Int32 = 13
 let NID_key_usage: Int32 = 83
 let NID_netscape_comment: Int32 = 78
 let NID_organizationName: Int32 = 17
-let NID_pkcs7_data: Int32 = 21
 let NID_pkcs7_signed: Int32 = 22
+let NID_sha1: Int32 = 64
 let NID_subject_key_identifier: Int32 = 82
 let OPENSSL_VERSION: Int32 = 0
-let OSSL_KEYMGMT_SELECT_ALL_PARAMETERS: Int32 = 132
-let OSSL_KEYMGMT_SELECT_PRIVATE_KEY: Int32 = 1
-let OSSL_KEYMGMT_SELECT_PUBLIC_KEY: Int32 = 2
-let RSA_PKCS1_PADDING: Int32 = 1
 let V_ASN1_CONSTRUCTED: Int32 = 32
 let V_ASN1_UTF8STRING: Int32 = 12
 let X509_V_FLAG_IGNORE_CRITICAL: Int32 = 16
 let X509_V_FLAG_NO_CHECK_TIME: Int32 = 2097152
 let XN_FLAG_SEP_CPLUS_SPC: Int32 = 131072
-
-/// The beginning of `struct pkcs7_st`, up to and including the content. Only libcrypto allocates such structures.
-struct PKCS7 {
-  var asn1: UnsafeMutablePointer<UInt8>?
-  var length: Int
-  var state: Int32
-  var detached: Int32
-  /// The kind of content, an `ASN1_OBJECT`.
-  var type: OpaquePointer?
-  var d: Content
-
-  struct Content {
-    var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
-
-    /// The data itself, an `ASN1_OCTET_STRING`.
-    var data: OpaquePointer? {
-      get { sign.map { OpaquePointer($0) } }
-      set { sign = newValue.map { UnsafeMutablePointer($0) } }
-    }
-  }
-}
-
-/// `struct pkcs7_signed_st`.
-struct PKCS7_SIGNED {
-  var version: OpaquePointer?
-  var md_algs: OpaquePointer?
-  var cert: OpaquePointer?
-  var crl: OpaquePointer?
-  var signer_info: OpaquePointer?
-  var contents: UnsafeMutablePointer<PKCS7>?
-}
 
 /// Memory for an `X509V3_CTX`, which consists of seven pointers and a number.
 let X509V3_CTX_byteCount = 8 * MemoryLayout<Int>.stride

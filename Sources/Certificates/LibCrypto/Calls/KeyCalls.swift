@@ -32,7 +32,6 @@
 ) -> Int32
 @discardableResult @_extern(c) func BN_set_word(_ a: OpaquePointer?, _ w: UInt) -> Int32
 @discardableResult @_extern(c) func BN_sub(_ r: OpaquePointer?, _ a: OpaquePointer?, _ b: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func BN_to_ASN1_INTEGER(_ bn: OpaquePointer?, _ ai: OpaquePointer?) -> OpaquePointer?
 @_extern(c) func ECDSA_SIG_free(_ sig: OpaquePointer?)
 @discardableResult @_extern(c) func ECDSA_SIG_get0_r(_ sig: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func ECDSA_SIG_get0_s(_ sig: OpaquePointer?) -> OpaquePointer?
@@ -49,7 +48,6 @@
 @_extern(c) func EC_GROUP_free(_ group: OpaquePointer?)
 @discardableResult @_extern(c) func EC_GROUP_get0_order(_ group: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func EC_GROUP_new_by_curve_name(_ nid: Int32) -> OpaquePointer?
-@_extern(c) func EC_KEY_free(_ key: OpaquePointer?)
 @discardableResult @_extern(c) func EC_KEY_get0_group(_ key: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func EC_KEY_new_by_curve_name(_ nid: Int32) -> OpaquePointer?
 @discardableResult @_extern(c) func EC_KEY_set_private_key(_ key: OpaquePointer?, _ prv: OpaquePointer?) -> Int32
@@ -84,58 +82,36 @@
 ) -> Int32
 @_extern(c) func EVP_MD_CTX_free(_ ctx: OpaquePointer?)
 @discardableResult @_extern(c) func EVP_MD_CTX_new() -> OpaquePointer?
-@_extern(c) func EVP_PKEY_CTX_free(_ ctx: OpaquePointer?)
-@discardableResult @_extern(c) func EVP_PKEY_CTX_new_from_name(
-  _ libctx: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ propquery: UnsafePointer<CChar>?
-) -> OpaquePointer?
-@discardableResult @_extern(c) func EVP_PKEY_CTX_new_from_pkey(
-  _ libctx: OpaquePointer?, _ pkey: OpaquePointer?, _ propquery: UnsafePointer<CChar>?
-) -> OpaquePointer?
-@discardableResult @_extern(c) func EVP_PKEY_CTX_set_rsa_padding(_ ctx: OpaquePointer?, _ pad_mode: Int32) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_CTX_set_signature_md(_ ctx: OpaquePointer?, _ md: OpaquePointer?) -> Int32
-@_extern(c) func EVP_PKEY_free(_ pkey: OpaquePointer?)
-@discardableResult @_extern(c) func EVP_PKEY_fromdata(
-  _ ctx: OpaquePointer?, _ ppkey: UnsafeMutablePointer<OpaquePointer?>?, _ selection: Int32, _ param: OpaquePointer?
+@discardableResult @_extern(c) func EVP_PKEY_assign(
+  _ pkey: OpaquePointer?, _ type: Int32, _ key: UnsafeMutableRawPointer?
 ) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_fromdata_init(_ ctx: OpaquePointer?) -> Int32
+@_extern(c) func EVP_PKEY_free(_ pkey: OpaquePointer?)
 @discardableResult @_extern(c) func EVP_PKEY_get0_EC_KEY(_ pkey: OpaquePointer?) -> OpaquePointer?
+@discardableResult @_extern(c) func EVP_PKEY_get0_RSA(_ pkey: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_PKEY_get_base_id(_ pkey: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func EVP_PKEY_get_bits(_ pkey: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func EVP_PKEY_get_group_name(
   _ pkey: OpaquePointer?, _ name: UnsafeMutablePointer<CChar>?, _ name_sz: Int, _ gname_len: UnsafeMutablePointer<Int>?
 ) -> Int32
 @discardableResult @_extern(c) func EVP_PKEY_new() -> OpaquePointer?
-@discardableResult @_extern(c) func EVP_PKEY_set1_EC_KEY(_ pkey: OpaquePointer?, _ key: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_sign(
-  _ ctx: OpaquePointer?, _ sig: UnsafeMutablePointer<UInt8>?, _ siglen: UnsafeMutablePointer<Int>?,
-  _ tbs: UnsafePointer<UInt8>?, _ tbslen: Int
-) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_sign_init(_ ctx: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_verify(
-  _ ctx: OpaquePointer?, _ sig: UnsafePointer<UInt8>?, _ siglen: Int, _ tbs: UnsafePointer<UInt8>?, _ tbslen: Int
-) -> Int32
-@discardableResult @_extern(c) func EVP_PKEY_verify_init(_ ctx: OpaquePointer?) -> Int32
 @discardableResult @_extern(c) func EVP_sha1() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_sha256() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_shake256() -> OpaquePointer?
-@_extern(c) func OSSL_PARAM_BLD_free(_ bld: OpaquePointer?)
-@discardableResult @_extern(c) func OSSL_PARAM_BLD_new() -> OpaquePointer?
-@discardableResult @_extern(c) func OSSL_PARAM_BLD_push_BN(
-  _ bld: OpaquePointer?, _ key: UnsafePointer<CChar>?, _ bn: OpaquePointer?
-) -> Int32
-@discardableResult @_extern(c) func OSSL_PARAM_BLD_to_param(_ bld: OpaquePointer?) -> OpaquePointer?
-@_extern(c) func OSSL_PARAM_free(_ p: OpaquePointer?)
+@discardableResult @_extern(c) func HMAC(
+  _ evp_md: OpaquePointer?, _ key: UnsafeRawPointer?, _ key_len: Int32, _ data: UnsafePointer<UInt8>?, _ data_len: Int,
+  _ md: UnsafeMutablePointer<UInt8>?, _ md_len: UnsafeMutablePointer<UInt32>?
+) -> UnsafeMutablePointer<UInt8>?
 @discardableResult @_extern(c) func OpenSSL_version(_ type: Int32) -> UnsafePointer<CChar>?
 @discardableResult @_extern(c) func RAND_bytes(_ buf: UnsafeMutablePointer<UInt8>?, _ num: Int32) -> Int32
-@discardableResult @_extern(c) func SHA256_Final(
-  _ md: UnsafeMutablePointer<UInt8>?, _ c: UnsafeMutableRawPointer?
+@discardableResult @_extern(c) func RSA_new() -> OpaquePointer?
+@discardableResult @_extern(c) func RSA_set0_key(
+  _ r: OpaquePointer?, _ n: OpaquePointer?, _ e: OpaquePointer?, _ d: OpaquePointer?
 ) -> Int32
-@discardableResult @_extern(c) func SHA256_Init(_ c: UnsafeMutableRawPointer?) -> Int32
-@discardableResult @_extern(c) func SHA256_Update(
-  _ c: UnsafeMutableRawPointer?, _ data: UnsafeRawPointer?, _ len: Int
+@discardableResult @_extern(c) func RSA_sign(
+  _ type: Int32, _ m: UnsafePointer<UInt8>?, _ m_length: UInt32, _ sigret: UnsafeMutablePointer<UInt8>?,
+  _ siglen: UnsafeMutablePointer<UInt32>?, _ rsa: OpaquePointer?
 ) -> Int32
-
-/// Memory for an `SHA256_CTX`.
-struct SHA256_CTX {
-  private var words = InlineArray<14, UInt64>(repeating: 0)
-}
+@discardableResult @_extern(c) func RSA_verify(
+  _ type: Int32, _ m: UnsafePointer<UInt8>?, _ m_length: UInt32, _ sigbuf: UnsafePointer<UInt8>?, _ siglen: UInt32,
+  _ rsa: OpaquePointer?
+) -> Int32
