@@ -59,11 +59,7 @@ extension Duration {
 
   @usableFromInline
   var clampedNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    if overflows { return seconds < 0 ? .min : .max }
-    let (sum, carries) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return carries ? (seconds < 0 ? .min : .max) : sum
+    Int64(clamping: attoseconds / 1_000_000_000)
   }
 
   /// This duration in seconds, for output.

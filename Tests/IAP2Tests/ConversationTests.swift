@@ -28,18 +28,4 @@ import Testing
     #expect(wire.deviceEvents.last == .ready)
     #expect(wire.accessoryEvents.last == .identificationAccepted)
   }
-
-  @Test func anOpenedSessionCarriesBytesBothWays() {
-    var wire = Wire()
-    wire.start()
-    #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(1))
-    let hello = Array("hello".utf8)
-    #expect(wire.device.core.write(hello.span.bytes, to: 1) == 5)
-    wire.settle()
-    #expect(wire.accessoryEvents.suffix(2) == [.sessionRequested(id: 1, protocolID: 1), .sessionReadable(1)])
-    var inbox: [UInt8] = []
-    wire.accessory.core.takeInbox(1, &inbox)
-    #expect(inbox == hello)
-    #expect(wire.lines.contains("D DATA seq=7 ack=4 session=2 accessory-session=1 5 bytes 68 65 6c 6c 6f"))
-  }
 }

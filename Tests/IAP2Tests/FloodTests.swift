@@ -100,10 +100,4 @@ import Testing
     #expect(sent * 60 <= PeerCore.answerLimit)
     #expect(sent * 100 >= PeerCore.answerLimit)
   }
-
-  @Test func filesAreHandedOnAndNotGathered() {
-    var end = OneEnd.accessory { $0.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer)) }
-    end.receives(bytes: packet(0x41, [UInt8](repeating: 7, count: 60_000), session: 3))
-    #expect(end.told() == [.fileTransfer([UInt8](repeating: 7, count: 60_000))])
-  }
 }

@@ -64,7 +64,7 @@ extension CheckCase {
       try device.send(
         ControlMessage(.powerUpdate) {
           $0.u16(0, 500)
-          $0.bool(1, true)
+          $0.u8(1, 1)
         })
       try run.expectAcknowledged(device, "AE01")
     },

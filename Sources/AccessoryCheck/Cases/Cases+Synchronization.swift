@@ -39,7 +39,7 @@ extension CheckCase {
         switch error.problem {
         case .noSessions, .sessionZero, .duplicateSession, .notOneControlSession, .otherControlSession:
           throw offer.failure("\(error)", PacketHeader.size + 10..<offer.packet.bytes.count - 1)
-        case .tooShort, .cutTable, .outOfRange: return
+        case .tooShort, .cutTable: return
         }
       },
       CheckCase(

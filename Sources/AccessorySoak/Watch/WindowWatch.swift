@@ -64,7 +64,9 @@ struct WindowWatch {
   }
 
   private mutating func receivedSynchronization(_ header: PacketHeader, _ payload: RawSpan) {
-    guard let parameters = try? LinkParameters(decoding: payload) else { return }
+    guard let parameters = try? LinkParameters(reading: payload),
+      parameters.valuesOutOfRange(isOffer: false).isEmpty
+    else { return }
     switch end {
     case .device:
       offers.append((header.sequence, parameters))
@@ -129,8 +131,11 @@ struct WindowWatch {
 
   private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> SoakViolation? {
     let parameters: LinkParameters
-    do { parameters = try LinkParameters(decoding: payload) } catch {
+    do { parameters = try LinkParameters(reading: payload) } catch {
       return SoakViolation(.packets, "sent a SYN that cannot be used: \(error)")
+    }
+    if let value = parameters.valuesOutOfRange(isOffer: false).first {
+      return SoakViolation(.packets, "sent a SYN that cannot be used: \(value.finding)")
     }
     if end == .device {
       guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {

@@ -10,15 +10,12 @@ public enum MessageCatalog {
     public let name: String
     /// The role that sends the message, if known.
     public let sender: Link.Role?
-    /// The number of known top-level parameters.
-    public let parameterCount: Int
     let parameterText: String
 
-    init(_ id: UInt16, _ name: String, _ sender: Link.Role?, _ parameterCount: Int, _ parameters: String = "") {
+    init(_ id: UInt16, _ name: String, _ sender: Link.Role?, _ parameters: String = "") {
       self.id = MessageID(rawValue: id)
       self.name = name
       self.sender = sender
-      self.parameterCount = parameterCount
       parameterText = parameters
     }
   }
@@ -60,14 +57,11 @@ public enum MessageCatalog {
 
   /// Returns the entry for the message with this name.
   public static func named(_ name: String) -> Entry? {
-    name.isEmpty ? nil : entries.first { $0.name == name }
+    name.isEmpty ? nil : all.first { $0.name == name }
   }
 
-  /// All entries, sorted by number.
-  public static var all: [Entry] { entries }
-
   private static let byNumber: [UInt16: Entry] = Dictionary(
-    entries.map { ($0.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
+    all.map { ($0.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
 extension MessageCatalog.Entry {
@@ -84,25 +78,17 @@ extension MessageCatalog.ParameterEntry {
   fileprivate static func read(_ text: inout Substring) -> [Self] {
     var entries: [Self] = []
     while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
-      let words = text[..<end].split(separator: " ", maxSplits: 2)
+      let words = text[..<end].split(separator: " ")
       let mark = end < text.endIndex ? text[end] : ";"
       text = end < text.endIndex ? text[text.index(after: end)...] : ""
       let group = mark == "{" ? read(&text) : []
       if words.count >= 2, let id = UInt16(words[0]), let kind = MessageCatalog.ValueKind(rawValue: String(words[1])) {
-        let name = words.count > 2 ? words[2].trimmingSuffix(of: " ") : ""
+        let name = words.dropFirst(2).joined(separator: " ")
         entries.append(Self(id: id, kind: kind, name: name, group: group))
       }
       if mark == "}" { break }
     }
     return entries
-  }
-}
-
-extension Substring {
-  fileprivate func trimmingSuffix(of character: Character) -> String {
-    var text = self
-    while text.last == character { text.removeLast() }
-    return String(text)
   }
 }
 

@@ -35,7 +35,7 @@ public enum MessageText {
   }
 
   private static func text(_ parameter: DecodedParameter, _ shownBytes: Int) -> String {
-    let name = parameter.name.isEmpty ? "\(parameter.id)" : parameter.name.replacingSpaces
+    let name = parameter.name.isEmpty ? "\(parameter.id)" : parameter.name.replacing(" ", with: "-")
     return "\(name)=\(value(parameter.value, shownBytes))"
   }
 
@@ -67,10 +67,6 @@ extension String {
       }
     }
     return text + "\""
-  }
-
-  fileprivate var replacingSpaces: String {
-    String(map { $0 == " " ? "-" : $0 })
   }
 }
 

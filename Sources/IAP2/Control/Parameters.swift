@@ -91,22 +91,10 @@ extension Parameter {
     do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw fail("is not UTF-8") }
   }
 
-  /// Returns the value as a boolean; any byte except 0 and 1 is an error.
-  public func bool() throws(ParameterError) -> Bool {
-    let byte = try number(as: UInt8.self)
-    guard byte <= 1 else { throw fail("is \(byte) instead of 0 or 1") }
-    return byte == 1
-  }
-
   /// Returns the two-byte numbers that are packed into the value.
   public func list() throws(ParameterError) -> [UInt16] {
     guard value.count % 2 == 0 else { throw fail("has \(value.count) bytes, which is not a list of two-byte numbers") }
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
-  }
-
-  /// Checks that the value of a presence-only parameter is empty.
-  public func none() throws(ParameterError) {
-    guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
 
   /// Returns the parameters inside this group.
@@ -164,11 +152,6 @@ public struct ParameterWriter: Sendable {
   public mutating func u8(_ id: UInt16, _ value: UInt8) {
     begin(id, 1)
     bytes.append(value)
-  }
-
-  /// Appends a boolean.
-  public mutating func bool(_ id: UInt16, _ value: Bool) {
-    u8(id, value ? 1 : 0)
   }
 
   /// Appends a big-endian number of any width.

@@ -32,10 +32,6 @@ public struct AppLaunchRequest: Hashable, Sendable {
 // The device starts authentication. The message sequence is AA00, AA01, AA02, AA03, then AA05 or AA04.
 
 extension ControlMessage {
-  static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
-  static let authenticationSucceeded = ControlMessage(.authenticationSucceeded)
-  static let authenticationFailed = ControlMessage(.authenticationFailed)
-
   static func certificate(_ bytes: [UInt8]) -> ControlMessage {
     ControlMessage(.authenticationCertificate) { $0.blob(0, bytes) }
   }

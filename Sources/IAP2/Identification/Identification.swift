@@ -78,12 +78,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
 
     /// Creates an action from the byte on the wire.
     public init(rawValue: UInt8) {
-      switch rawValue {
-      case 0: self = .none
-      case 1: self = .optional
-      case 2: self = .noAlert
-      default: self = .unknown(rawValue)
-      }
+      self = [MatchAction.none, .optional, .noAlert].first { $0.rawValue == rawValue } ?? .unknown(rawValue)
     }
   }
 

@@ -1,21 +1,10 @@
 /// Checks an identification as a device does, rule by rule.
-public struct IdentificationJudge: Hashable, Sendable {
-  /// Severities that override ``IdentificationCheck/defaultSeverity``.
-  public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
-
-  /// Creates a judge that gives every rule its default severity.
-  public init() {}
-
-  /// A judge that rejects an identification only if it cannot be split into parameters; every other finding is a
-  /// warning. Even accessories that Apple devices accept break many of the rules.
-  public static var lenient: IdentificationJudge {
-    var judge = IdentificationJudge()
-    for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
-    return judge
-  }
-
-  /// A judge that rejects only what Apple devices have been seen to reject; every other finding is a warning.
-  public static var strict: IdentificationJudge { IdentificationJudge() }
+public enum IdentificationJudge: Hashable, Sendable {
+  /// Rejects only what Apple devices have been seen to reject; every other finding is a warning.
+  case strict
+  /// Rejects an identification only if it cannot be split into parameters; every other finding is a warning. Even
+  /// accessories that Apple devices accept break many of the rules.
+  case lenient
 
   /// The result of checking an identification.
   public struct Verdict: Hashable, Sendable {
@@ -48,12 +37,8 @@ public struct IdentificationJudge: Hashable, Sendable {
   public func judge(_ reading: IdentificationReading) -> Verdict {
     var verdict = Verdict(errors: [], warnings: [])
     for finding in reading.findings + (reading.isReadable ? Self.findings(in: reading) : []) {
-      let severity = severities[finding.check] ?? finding.check.defaultSeverity
-      switch reading.isReadable ? severity : .error {
-      case .error: verdict.errors.append(finding)
-      case .warning: verdict.warnings.append(finding)
-      case .ignored: break
-      }
+      let isTolerated = reading.isReadable && (self == .lenient || finding.check.isTolerated)
+      if isTolerated { verdict.warnings.append(finding) } else { verdict.errors.append(finding) }
     }
     return verdict
   }
@@ -263,21 +248,14 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// Some protocols use sessions on the link, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
 
-  /// The consequence of a broken rule.
-  public enum Severity: Hashable, Sendable {
-    case error
-    case warning
-    case ignored
-  }
-
-  /// The severity that matches the behavior seen on Apple devices, or `warning` if their behavior is unknown.
-  public var defaultSeverity: Severity {
+  /// Whether Apple devices have been seen to accept an identification that breaks the rule, or their behavior is
+  /// unknown.
+  public var isTolerated: Bool {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,
-      .sessionsWithoutMessages, .unknownNativeTransport,
-      .nativeTransportBesideUSB:
-      .warning
-    default: .error
+      .sessionsWithoutMessages, .unknownNativeTransport, .nativeTransportBesideUSB:
+      true
+    default: false
     }
   }
 }

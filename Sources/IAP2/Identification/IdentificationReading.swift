@@ -197,7 +197,7 @@ public final class JudgedIdentification: Equatable, Sendable {
 /// When the cache is full, the oldest entry is dropped.
 public final class IdentificationMemory {
   private static let capacity = 16
-  private var judge = IdentificationJudge()
+  private var judge = IdentificationJudge.strict
   private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
   private var settings: DeviceRole.SharedSettings?
 

@@ -52,13 +52,6 @@ extension Link {
     pending.insert(.reset)
   }
 
-  /// Puts the link to sleep, which only a device may do.
-  public mutating func sleep() {
-    precondition(role == .device, "only the device puts a link to sleep")
-    stop()
-    pending.insert(.sleep)
-  }
-
   /// Stops without sending anything, because the cable is disconnected. Unacknowledged packets are dropped; the
   /// sequence numbers are kept, because a later reset needs them.
   public mutating func stop() {

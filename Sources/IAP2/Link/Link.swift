@@ -59,8 +59,7 @@ public struct Link: ~Copyable {
     static let acknowledgement = Pending(rawValue: 4)
     static let extendedAcknowledgement = Pending(rawValue: 8)
     static let reset = Pending(rawValue: 16)
-    static let sleep = Pending(rawValue: 32)
-    static let probeAnswers = Pending(rawValue: 64)
+    static let probeAnswers = Pending(rawValue: 32)
   }
 
   /// This end's role.
@@ -194,11 +193,6 @@ public struct Link: ~Copyable {
     return true
   }
 
-  /// Appends the next packet to `bytes`. Returns false if there is nothing to send now.
-  public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
-    transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
-  }
-
   /// Lets the packets that are not acknowledged borrow their memory.
   mutating func borrow(from spares: SpareBuffers) { sender.borrow(from: spares) }
 
@@ -228,17 +222,11 @@ public struct Link: ~Copyable {
     if pending.contains(.probeAnswers) {
       unansweredProbes -= 1
       if unansweredProbes == 0 { pending.remove(.probeAnswers) }
-      switch settings.legacyAnswer {
-      case nil: bytes += PacketWriter.detection
-      case .refusal?: bytes += Self.legacyRefusal
-      case .requestIdentify?: bytes += Self.legacyRequestIdentify
-      }
+      bytes += settings.refusesDetection ? Self.legacyRefusal : PacketWriter.detection
       return
     }
     counters.packetsSent += 1
-    if take(.sleep) {
-      append(.slp, to: &bytes)
-    } else if take(.synchronization) {
+    if take(.synchronization) {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
@@ -289,8 +277,6 @@ public struct Link: ~Copyable {
 
   /// The iAP1 frame that an iAP1-only device sends to reject detection: the general lingo's acknowledgement of command
   /// EE with status 4 (bad parameter).
-  public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
-  /// The iAP1 frame RequestIdentify.
-  public static let legacyRequestIdentify: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE]
+  private static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
   static let settlingRounds = 4
 }

@@ -135,8 +135,7 @@ struct LineAllowance {
   private let bytes: Int
 
   init(bytesPerSecond: Int, timeout: Milliseconds) {
-    let (product, overflows) = bytesPerSecond.multipliedReportingOverflow(by: Int(timeout.count))
-    bytes = overflows ? .max : product / 2_000
+    bytes = Int(clamping: Int128(bytesPerSecond) * Int128(timeout.count) / 2_000)
   }
 
   /// The maximum packet length, short enough that one packet can be acknowledged while others are in flight.

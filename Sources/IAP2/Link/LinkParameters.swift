@@ -106,16 +106,6 @@ extension LinkParameters {
     return bytes
   }
 
-  /// Decodes a SYN's payload. Out-of-range values are errors, except for the zeros that request a link without
-  /// acknowledgements.
-  public init(decoding payload: RawSpan) throws(LinkParametersError) {
-    try self.init(reading: payload)
-    if let value = valuesOutOfRange(isOffer: false).first {
-      throw LinkParametersError(
-        .outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
-    }
-  }
-
   /// Decodes a SYN's payload without range checks. Decoding fails only if the bytes cannot be parsed.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
@@ -237,7 +227,6 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case tooShort
     /// The size of the session table is not a multiple of three bytes.
     case cutTable
-    case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
     case noSessions
     /// A session has the number 0, which is reserved for the link; Apple devices reset the link in this case.
     case sessionZero
@@ -263,8 +252,6 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
       switch problem {
       case .tooShort: "the payload has \(bytes.count) bytes but needs at least 13"
       case .cutTable: "the session table has \(bytes.count - 10) bytes, which is not a multiple of 3"
-      case .outOfRange(let name, let value, let allowed):
-        "\(name) is \(value); it must be \(allowed.lowerBound) to \(allowed.upperBound)"
       case .noSessions: "the session table is empty"
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"
@@ -298,12 +285,7 @@ public struct LinkSession: Hashable, Sendable {
 
     /// Creates a kind from the byte on the wire.
     public init(rawValue: UInt8) {
-      switch rawValue {
-      case 0: self = .control
-      case 1: self = .fileTransfer
-      case 2: self = .externalAccessory
-      default: self = .unknown(rawValue)
-      }
+      self = [Kind.control, .fileTransfer, .externalAccessory].first { $0.rawValue == rawValue } ?? .unknown(rawValue)
     }
   }
 

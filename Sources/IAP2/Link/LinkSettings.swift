@@ -40,14 +40,8 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// The iAP1 frame that the device sends in answer to detection, to simulate a device without iAP2 support.
-  public var legacyAnswer: LegacyAnswer?
-
-  /// How an iAP1-only device answers detection.
-  public enum LegacyAnswer: Hashable, Sendable {
-    case refusal
-    case requestIdentify
-  }
+  /// Whether the device rejects detection with an iAP1 frame, to simulate a device without iAP2 support.
+  public var refusesDetection = false
 
   /// The meaning of the numbers in an extended acknowledgement. No public capture contains an extended acknowledgement.
   public enum ExtendedAcknowledgement: Hashable, Sendable {

@@ -109,11 +109,6 @@ extension Peer where Role == AccessoryRole {
     core.events.append(.identificationSent)
   }
 
-  /// Withdraws the identification.
-  public mutating func cancelIdentification() {
-    core.send(ControlMessage(.cancelIdentification))
-  }
-
   // MARK: Requests
 
   fileprivate mutating func handle(_ message: ControlMessage) {

@@ -62,7 +62,7 @@ extension Peer where Role == DeviceRole {
     switch step {
     case .authentication:
       role.authentication = .awaitingCertificate
-      core.send(.requestCertificate)
+      core.send(ControlMessage(.requestAuthenticationCertificate))
     case .identification: core.send(ControlMessage(.startIdentification))
     }
   }
@@ -100,7 +100,7 @@ extension Peer where Role == DeviceRole {
     let state = role.authentication
     guard core.isLinkUp, state == .awaitingVerdict || (state == .awaitingChallenge && !accepted) else { return }
     role.authentication = .over
-    core.send(accepted ? .authenticationSucceeded : .authenticationFailed)
+    core.send(ControlMessage(accepted ? .authenticationSucceeded : .authenticationFailed))
     core.events.append(accepted ? .authenticationSucceeded : .authenticationFailed)
     if accepted { finish(.authentication, now: now) } else { refuse() }
   }
@@ -150,9 +150,8 @@ extension Peer where Role == DeviceRole {
     case .cancelIdentification: core.events.append(.identificationCancelled)
     case .externalAccessorySessionStatus: handleStatus(message)
     case .requestAppLaunch:
-      core.report(message) { message throws(ParameterError) in
-        try AppLaunchRequest(message).map(PeerEvent.appLaunchRequested)
-      }
+      let request = core.decode(message) { _ throws(ParameterError) in try AppLaunchRequest(message) }
+      if case let request?? = request { core.events.append(.appLaunchRequested(request)) }
     default: core.events.append(.message(message))
     }
   }
@@ -185,7 +184,7 @@ extension Peer where Role == DeviceRole {
     }
     role.rejections += 1
     core.send(judged.verdict.rejection)
-    if role.rejections >= role.settings.rejectionLimit {
+    if role.rejections >= DeviceRole.rejectionLimit {
       refuse()
     } else {
       core.answerDeadline = now + role.answerTimeout

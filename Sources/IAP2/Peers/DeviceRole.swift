@@ -17,15 +17,12 @@ public struct DeviceRole: PeerRole {
     /// link is up.
     public var asksForAuthentication = true
     /// How identifications are checked.
-    public var judge = IdentificationJudge()
+    public var judge = IdentificationJudge.strict
     /// How long to wait for the accessory's first answer before trying the other startup order, if possible. If nil,
     /// `answerTimeout` applies.
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// The number of rejected identifications after which the link ends. One Apple device was observed to stop after
-    /// the second rejection.
-    public var rejectionLimit = 2
     /// How long the first data of a session is delayed after EA00, unless the accessory confirms the session earlier
     /// with EA03. Some accessories lose bytes that arrive in the same read as EA00.
     public var firstWriteDelay: Milliseconds = 0
@@ -83,6 +80,10 @@ public struct DeviceRole: PeerRole {
 
     init(_ value: Settings) { self.value = value }
   }
+
+  /// The number of rejected identifications after which the device stops listening. One Apple device was observed to
+  /// stop after the second rejection.
+  static let rejectionLimit = 2
 
   private let shared: SharedSettings
   var settings: Settings { shared.value }

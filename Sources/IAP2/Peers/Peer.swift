@@ -53,15 +53,6 @@ public protocol PeerRole {
 
 // Reads control messages for both roles.
 extension PeerCore {
-  /// Reports the event that `read` creates from a message; if the message cannot be read, reports it as malformed.
-  mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
-    do throws(ParameterError) {
-      events.append(try read(message) ?? .message(message))
-    } catch {
-      events.append(.malformed("\(message.id): \(error)"))
-    }
-  }
-
   /// Returns what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed
   /// and returns nil.
   mutating func decode<Value>(

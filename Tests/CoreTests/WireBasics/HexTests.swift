@@ -27,16 +27,12 @@ import WireBasics
   }
 
   @Test(arguments: [
-    ("0g", HexError.notADigit("g", position: 2)), ("a", .oddDigits), ("a b", .splitByte(position: 2)),
-    ("٣٣", .notADigit("٣", position: 1)),
+    ("0g", "'g' at character 2 is not a hex digit"), ("٣٣", "'٣' at character 1 is not a hex digit"),
+    ("a b", "a byte is two hex digits, but character 2 is a space"),
+    ("a", "a byte is two hex digits, but the last one has only one"),
   ])
-  func whatIsNoHexNamesThePlace(text: String, expected: HexError) {
-    #expect(throws: expected) { try Hex.parse(text) }
-  }
-
-  @Test func theErrorsReadAsSentences() {
-    #expect(HexError.notADigit("g", position: 2).description == "'g' at character 2 is not a hex digit")
-    #expect(HexError.splitByte(position: 2).description == "a byte is two hex digits, but character 2 is a space")
-    #expect(HexError.oddDigits.description == "a byte is two hex digits, but the last one has only one")
+  func whatIsNoHexNamesThePlace(text: String, expected: String) throws {
+    let error = try #require(throws: HexError.self) { try Hex.parse(text) }
+    #expect(error.description == expected)
   }
 }

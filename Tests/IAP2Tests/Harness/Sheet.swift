@@ -67,21 +67,11 @@ enum Sheet {
     hex(Array(text.utf8) + [0])
   }
 
-  static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef")
-    var text = ""
-    for byte in bytes { text += "\(digits[Int(byte / 16)])\(digits[Int(byte % 16)])" }
-    return text
-  }
+  static func hex(_ bytes: [UInt8]) -> String { Hex.plain(bytes) }
 
   /// Parses hex, ignoring spaces. Traps if a test's hex contains a typing error.
   static func unhex(_ text: String) -> [UInt8] {
-    let digits = text.filter { !$0.isWhitespace }.map { digit in
-      guard let value = digit.hexDigitValue else { fatalError("no hex digit: \(digit) in \(text)") }
-      return UInt8(value)
-    }
-    precondition(digits.count % 2 == 0, "half a byte: \(text)")
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] * 16 + digits[$0 + 1] }
+    do { return try Hex.parse(text) } catch { fatalError("\(error): \(text)") }
   }
 }
 

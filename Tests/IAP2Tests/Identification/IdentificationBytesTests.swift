@@ -97,28 +97,4 @@ import Testing
     #expect(reading.findings == [])
     #expect(reading.identification == Self.identification)
   }
-
-  @Test func anEmptyListOfMessagesIsOne() {
-    var it = Identification.example
-    it.messagesSent = []
-    let parameters = try? ParameterReader.read(it.message.body)
-    #expect(parameters?.first(6)?.value == [])
-    #expect(IdentificationReading(it.message).identification.messagesSent == [])
-  }
-
-  @Test func theFirstHalfOfAFlickerDeclaresNoProtocols() {
-    var it = Identification.example
-    it.protocols = []
-    let reading = IdentificationReading(it.message)
-    #expect(reading.identification.protocols == [])
-    #expect(IdentificationJudge().judge(reading).isAccepted)
-  }
-
-  @Test func protocolsAreFoundByNumberAndByName() {
-    let it = Self.identification
-    #expect(it.externalAccessoryProtocol(0xB1)?.name == "a.b")
-    #expect(it.externalAccessoryProtocol(named: "c.d")?.id == 2)
-    #expect(it.externalAccessoryProtocol(3) == nil)
-    #expect(it.externalAccessoryProtocol(named: "A.B") == nil)
-  }
 }

@@ -66,14 +66,6 @@ import Testing
     #expect(end.peer.core.deadline == nil)
   }
 
-  @Test func howManyRefusalsThereMayBeIsASetting() {
-    var end = asking { $0.rejectionLimit = 1 }
-    end.receives(says(1, 0x1D01, Self.refusable))
-    _ = end.told()
-    end.receives(says(2, 0x1D01, Sheet.identification, ack: 2))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation arrived unrequested")])
-  }
-
   @Test func anAccessoryThatNeverIdentifiesIsToldOnce() {
     var end = asking { $0.answerTimeout = 5_000 }
     end.receives(Sheet.packet(0x40, 0, 1))
@@ -96,13 +88,6 @@ import Testing
     #expect(end.told() == [])
     end.passes(1)
     #expect(end.told() == [.answerTimedOut(.identification)])
-  }
-
-  @Test func anIdentificationThatNobodyAskedForIsNotTaken() {
-    var end = OneEnd.device()
-    _ = end.told()
-    end.receives(says(1, 0x1D01, Sheet.identification))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation arrived unrequested")])
   }
 
   @Test func anUpdateChangesNamesAndVersionsAndNothingElse() {
@@ -177,34 +162,11 @@ import Testing
     var end = OneEnd.accessory()
     end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d02"))
     end.receives(Sheet.packet(0x40, 0x42, 0, session: 1, "4040000e1d030004000300040007"))
-    end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, "40400010 1d03 000a0006ea00ae01aa00"))
+    end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, "40400014 1d03 00080006ea00ae01 00060006aa00"))
     #expect(
       end.told() == [
         .identificationAccepted, .identificationRejected([3: [], 7: []]),
         .identificationRejected([6: [.startExternalAccessorySession, .powerUpdate, .requestAuthenticationCertificate]]),
       ])
-  }
-
-  @Test func aRefusalThatNamesAListTwiceNamesAllOfIt() {
-    var end = OneEnd.accessory()
-    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "404000121d0300060006ae0000060006ae02"))
-    #expect(end.told() == [.identificationRejected([6: [.startPowerUpdates, .stopPowerUpdates]])])
-  }
-
-  @Test func cancellingSaysSo() {
-    var end = OneEnd.accessory()
-    end.peer.cancelIdentification()
-    #expect(end.says() == [Sheet.packet(0x40, 1, 0x40, session: 1, "404000061d05")])
-  }
-
-  @Test func bothPeersGetThroughTwoRefusalsTogether() {
-    var identification = Identification.example
-    identification.serialNumber = ""
-    var wire = Wire(identification: identification)
-    wire.start()
-    #expect(wire.accessoryEvents.last == .identificationRejected([3: []]))
-    wire.accessory.identify(as: .example)
-    wire.settle()
-    #expect(wire.deviceEvents.last == .ready)
   }
 }

@@ -168,7 +168,7 @@ import Testing
   static var all: [Case] { missing + unreadable + repeated + blank + others }
 
   private func judge(
-    _ body: String, _ judge: IdentificationJudge = IdentificationJudge()
+    _ body: String, _ judge: IdentificationJudge = .strict
   ) -> IdentificationJudge.Verdict {
     judge.judge(IdentificationReading(ControlMessage(.identificationInformation, body: Sheet.unhex(body))))
   }
@@ -190,35 +190,17 @@ import Testing
     #expect(findings.map(\.reason) == [one.reason])
     #expect(findings.map(\.check) == [one.check])
     #expect(findings.map(\.parameter) == [one.parameter])
-    #expect(verdict.isAccepted == (one.check.defaultSeverity == .warning))
+    #expect(verdict.isAccepted == one.check.isTolerated)
     #expect(
       findings.first?.description == "parameter \(one.parameter): \(one.reason) (\(one.check.rawValue))")
   }
 
-  @Test(arguments: all)
-  func itsSeverityIsASetting(_ one: Case) {
-    var settings = IdentificationJudge()
-    settings.severities[one.check] = .error
-    let refused = judge(one.body, settings)
-    #expect((refused.errors.count, refused.warnings.count) == (1, 0))
-    #expect(!refused.isAccepted)
-    settings.severities[one.check] = .warning
-    let warned = judge(one.body, settings)
-    #expect((warned.errors.count, warned.warnings.count) == (0, 1))
-    #expect(warned.isAccepted)
-    settings.severities[one.check] = .ignored
-    let ignored = judge(one.body, settings)
-    #expect((ignored.errors.count, ignored.warnings.count) == (0, 0))
-  }
-
   @Test func severitiesAreWhatAnIPhoneWasSeenToDo() {
-    let warnings: Set<IdentificationCheck> = [
+    let tolerated: Set<IdentificationCheck> = [
       .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
       .nativeTransportBesideUSB, .textWithoutEnd, .packedLanguages, .blankOptionalText,
     ]
-    for check in IdentificationCheck.allCases {
-      #expect(check.defaultSeverity == (warnings.contains(check) ? .warning : .error), "\(check.rawValue)")
-    }
+    #expect(Set(IdentificationCheck.allCases.filter(\.isTolerated)) == tolerated)
   }
 
   @Test func theLenientJudgeRefusesNothing() {

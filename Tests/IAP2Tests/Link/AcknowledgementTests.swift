@@ -56,14 +56,6 @@ import Testing
     #expect(end.passes(1_000) == ["160 \(bare(0x42))"])
   }
 
-  @Test func theCountStopsTheTimer() {
-    var end = accessory(acks: 2)
-    end.receives(data(0x41))
-    #expect(end.receives(data(0x42)) == [bare(0x42)])
-    #expect(end.peer.core.deadline == nil)
-    #expect(end.passes(1_000) == [])
-  }
-
   @Test func dataOnTheWayBackAcknowledgesAndStopsBoth() {
     var end = accessory(acks: 3)
     end.receives(data(0x41), data(0x42))
@@ -91,12 +83,6 @@ import Testing
     #expect(end.receives(data(0x41)) == [bare(0x41, sequence: 1)])
   }
 
-  @Test func aBareAckIsNotItselfAcknowledged() {
-    var end = accessory(acks: 1)
-    #expect(end.receives(bare(0, sequence: 0x40)) == [])
-    #expect(end.peer.core.deadline == nil)
-  }
-
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
     // The three sequence numbers are the last one sent, the next unsent one, and a meaningless one.
@@ -119,14 +105,6 @@ import Testing
     end.says()
     end.receives(Sheet.packet(0x00, 0x41, 1, session: 2, "000161"))
     #expect(end.passes(2_000).count == 2)
-  }
-
-  @Test func dataAcknowledgesLikeABareAckDoes() {
-    var end = accessory(acks: 1)
-    for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
-    end.says()
-    end.receives(data(0x41, ack: 3))
-    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func lengthTenWithAnEmptyPayloadCountsAsAHeaderAlone() {

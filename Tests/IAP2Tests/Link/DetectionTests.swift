@@ -8,12 +8,6 @@ import Testing
     return OneEnd(AccessoryPeer(identification: .example, settings: settings))
   }
 
-  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    change(&settings)
-    return OneEnd(DevicePeer(settings: settings))
-  }
-
   // MARK: The accessory
 
   @Test func theAccessoryProbesOncePerSecondUntilItIsAnswered() {
@@ -76,8 +70,7 @@ import Testing
     up.receives("ff55020000fe")
     #expect(up.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE])])
     #expect(up.peer.core.isLinkUp == true)
-    var end = device()
-    end.start()
+    var end = OneEnd.listening()
     end.receives("ff55020013eb")
     #expect(end.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x13, 0xEB])])
   }
@@ -91,29 +84,32 @@ import Testing
 
   // MARK: The device
 
-  @Test func theDeviceSaysNothingUntilItIsProbed() {
-    var end = device()
+  @Test func theDeviceAnswersEachProbeOnceAndSaysNothingBefore() {
+    var end = OneEnd(DevicePeer())
     #expect(end.start() == [])
     #expect(end.peer.core.deadline == nil)
-    #expect(end.passes(100_000) == [])
-  }
-
-  @Test func theDeviceAnswersEachProbeOnce() {
-    var end = device()
-    end.start()
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.passes(5_000) == [])
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
   }
 
-  @Test(arguments: [
-    (LinkSettings.LegacyAnswer.refusal, "ff5504000204ee08"), (.requestIdentify, "ff55020000fe"),
-  ])
-  func aDeviceFromBeforeIAP2AnswersInIAP1(_ answer: LinkSettings.LegacyAnswer, _ frame: String) {
-    var end = device { $0.link.legacyAnswer = answer }
-    end.start()
-    #expect(end.receives(Sheet.detection) == [frame])
-    #expect(end.receives(Sheet.detection) == [frame])
+  @Test func aDeviceFromBeforeIAP2AnswersInIAP1() {
+    var end = OneEnd.listening { $0.link.refusesDetection = true }
+    #expect(end.receives(Sheet.detection) == ["ff5504000204ee08"])
+    #expect(end.receives(Sheet.detection) == ["ff5504000204ee08"])
+  }
+
+  /// Users can specify any duration, so even the longest possible one must not cause an overflow.
+  @Test func theLongestTimesThereAreAreTimes() {
+    var end = OneEnd.device {
+      $0.answerTimeout = Milliseconds(.max)
+      $0.link.synchronizationPeriod = Milliseconds(.max)
+      $0.link.detectionPeriod = Milliseconds(.max)
+    }
+    end.receives(Sheet.packet(0x40, 0, 1))
+    #expect(end.peer.core.deadline == Instant(nanoseconds: .max))
+    #expect(Instant(nanoseconds: -5) + Milliseconds(.min) == Instant(nanoseconds: .min))
+    #expect(Instant(nanoseconds: 7) + 2 == Instant(nanoseconds: 2_000_007))
   }
 
   @Test func detectionOnALiveLinkResetsItAtTheDevice() {
@@ -127,8 +123,7 @@ import Testing
   }
 
   @Test func zerosAndGarbageBeforeTheProbeDoNotHideIt() {
-    var end = device()
-    end.start()
+    var end = OneEnd.listening()
     #expect(end.receives("00 00 00 55 ff", Sheet.detection) == [Sheet.detection])
     #expect(end.told().map { "\($0)" }.count == 1)
   }
@@ -136,8 +131,7 @@ import Testing
   /// A flipped bit in the length must not make the scanner wait for the rest of a long iAP1 frame while real probes
   /// arrive.
   @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
-    var end = device()
-    end.start()
+    var end = OneEnd.listening()
     var answers: [String] = end.receives("ff558200ee10")
     for _ in 0..<6 { answers += end.receives(Sheet.detection) }
     #expect(answers.count >= 6)

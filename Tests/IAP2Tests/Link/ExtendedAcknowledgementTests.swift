@@ -24,11 +24,6 @@ import Testing
     #expect(end.peer.core.counters.hastened == 3)
   }
 
-  @Test func theOrderOfTheListDoesNotMatter() {
-    var end = waiting()
-    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "0201")) == [message(1), message(2)])
-  }
-
   @Test func theAckInItCountsFirst() {
     var end = waiting()
     #expect(end.receives(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
@@ -60,11 +55,6 @@ import Testing
     #expect(end.passes(100_000) == [])
   }
 
-  @Test func theDeviceTakesThemToo() {
-    var end = OneEnd.device()
-    #expect(end.receives(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
-  }
-
   /// The shortest packets allowed have room for 14 sequence numbers.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func theListIsNoLongerThanThePacketsThatTheOtherEndTakes(_ meaning: LinkSettings.ExtendedAcknowledgement) {
@@ -77,37 +67,5 @@ import Testing
     #expect(lists.count == 31)
     #expect(lists.allSatisfy { $0[4] == 0x60 && $0.count <= 24 })
     #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
-  }
-
-  /// The accessory fills the gap without waiting for a timeout, whichever form of EAK the device uses.
-  @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
-  func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
-    var device = OneEnd.readyDevice { $0.link.extendedAcknowledgement = meaning }
-    #expect(device.peer.openSession(protocolNamed: "com.example.echo", now: device.now) == .link(1))
-    device.says()
-    var accessory = OneEnd.accessory(device: 0x40)
-    accessory.opens(1, sequence: 0x41)
-    accessory.passes(100)
-    var packets: [String] = []
-    for byte: UInt8 in 1...3 {
-      #expect(accessory.writes([byte], to: 1) == 1)
-      packets += accessory.says()
-    }
-    // The device has received 3 packets from the accessory so far, so the next ones are packets 4, 5 and 6. Packet 4 is
-    // lost.
-    let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
-    var lists: [String] = device.receives(renumbered[1])
-    lists += device.receives(renumbered[2])
-    #expect(lists.count == 2)
-    #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
-    let listed = Sheet.unhex(lists[1])
-    #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // When the list is converted to the accessory's sequence numbers, it makes the accessory retransmit the missing
-    // packet.
-    let own = listed[9..<listed.count - 1].map { $0 - 3 }
-    let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
-    #expect(again.first == packets[0])
-    device.receives(renumbered[0])
-    #expect(device.reads(1) == [1, 2, 3])
   }
 }

@@ -4,104 +4,47 @@ import Testing
 
 @testable import IAP2
 
-/// Checks that no operation changes the packets already on the tape.
 @Suite struct PacketTapeTests {
-  private struct Written {
-    var tape = PacketTape()
-    var packets: [(place: Int, bytes: [UInt8])] = []
-    var (turns, moves, growths) = (0, 0, 0)
-
-    mutating func append(_ bytes: [UInt8]) {
-      let newest = packets.last?.place ?? 0
-      let place = place(bytes.count)
-      if place < newest { turns += 1 }
-      packets.append((place, bytes))
-      write(packets.count - 1)
-    }
-
-    private mutating func place(_ count: Int) -> Int {
-      if let place = tape.reserve(count) { return place }
-      grow(by: count)
-      return tape.reserve(count) ?? -1
-    }
-
-    private mutating func grow(by count: Int) {
-      tape.grow(by: count)
-      growths += 1
-      var place = 0
-      for index in packets.indices {
-        packets[index].place = place
-        place += packets[index].bytes.count
-      }
-    }
-
-    mutating func extendNewest(_ more: [UInt8]) {
-      let newest = packets.count - 1
-      let (place, count) = (packets[newest].place, packets[newest].bytes.count)
-      if !tape.extendNewest(by: more.count) {
-        if let moved = tape.moveNewest(at: place, count: count, extendedBy: more.count) {
-          packets[newest].place = moved
-          moves += 1
-        } else {
-          grow(by: more.count)
-          #expect(tape.extendNewest(by: more.count) == true)
+  /// Writes, sends and acknowledges at random, so that packets wrap around, grow in place, move to the front and make
+  /// the tape grow.
+  @Test func everythingIsSentOnceAndInOrderWhereverItLies() {
+    var turns = 0
+    for seed: UInt64 in 1...10 {
+      var random = SeededRandom(seed: seed)
+      var queue = SendQueue()
+      queue.restart(after: 0)
+      var (written, sent): ([UInt8], [UInt8]) = ([], [])
+      var acknowledged: UInt8 = 0
+      for _ in 0..<300 {
+        let bytes = random.bytes(1 + random.below(random.chance(5) ? 200 : 60))
+        switch random.below(5) {
+        case 0...2:
+          let taken = queue.append(
+            session: 2, owner: .init(random.below(3)), prefix: .init(7, count: 2), bytes: bytes.span.bytes,
+            maximumPayload: 150)
+          written += bytes.prefix(taken)
+        case 3 where queue.canTransmit(window: 20):
+          let run = queue.takeRun(atMost: 600, window: 20, acknowledgement: 0, now: .origin)
+          if !run.rest.isEmpty { turns += 1 }
+          sent += Self.content(of: queue, run)
+        default:
+          acknowledged &+= UInt8(random.below(queue.inFlight + 1))
+          queue.acknowledge(upTo: acknowledged)
         }
       }
-      let start = packets[newest].place + count
-      tape.withMutable(start..<start + more.count) { $0.copyBytes(from: more) }
-      packets[newest].bytes += more
+      #expect(sent.count > 1_000 && written.starts(with: sent), "seed \(seed)")
     }
-
-    private mutating func write(_ index: Int) {
-      let (place, bytes) = packets[index]
-      tape.withMutable(place..<place + bytes.count) { $0.copyBytes(from: bytes) }
-    }
-
-    mutating func drop(_ count: Int) {
-      packets.removeFirst(count)
-      if let oldest = packets.first { tape.forget(before: oldest.place) } else { tape.clear() }
-    }
-
-    var isWhole: Bool {
-      packets.allSatisfy { packet in
-        tape.with(packet.place..<packet.place + packet.bytes.count) { $0.withUnsafeBytes { [UInt8]($0) } }
-          == packet.bytes
-      }
-    }
+    #expect(turns > 0, "some runs wrap around")
   }
 
-  @Test func packetsStayWhatTheyWere() {
-    var (turns, moves, growths) = (0, 0, 0)
-    for seed: UInt64 in 1...50 {
-      let written = write(seed: seed)
-      turns += written.turns
-      moves += written.moves
-      growths += written.growths
+  /// Returns the session's bytes in a run, without headers, session numbers and checksums.
+  private static func content(of queue: SendQueue, _ run: SendQueue.Run) -> [UInt8] {
+    var content: [UInt8] = []
+    queue.show(run) { first, rest in
+      let parts = [first.withUnsafeBytes { [UInt8]($0) }, rest.withUnsafeBytes { [UInt8]($0) }]
+      for case .packet(let packet) in scan(parts) { content += packet[11..<packet.count - 1] }
     }
-    #expect(turns > 0 && moves > 0 && growths > 0, "every way is tried")
-  }
-
-  private func write(seed: UInt64) -> Written {
-    var random = SeededRandom(seed: seed)
-    var written = Written()
-    for _ in 0..<600 {
-      let limit = random.chance(5) ? 200 : 30
-      switch random.below(5) {
-      case 0, 1: written.append(random.bytes(1 + random.below(limit * 10)))
-      case 2: if !written.packets.isEmpty { written.extendNewest(random.bytes(1 + random.below(limit * 10))) }
-      default: if !written.packets.isEmpty { written.drop(1 + random.below(min(3, written.packets.count))) }
-      }
-      #expect(written.isWhole, "seed \(seed)")
-    }
-    return written
-  }
-
-  @Test func packetsLieOneBehindTheOther() {
-    var tape = PacketTape()
-    tape.grow(by: 1_000)
-    #expect(tape.reserve(400) == 0)
-    #expect(tape.reserve(400) == 400)
-    #expect(tape.reserve(400) == nil)
+    return content
   }
 
   @Test func whatFindsNoRoomBehindTheNewestGoesToTheFront() {
@@ -143,17 +86,5 @@ import Testing
     #expect(parts.map(\.count) == [100, 200])
     #expect([parts[0][5], parts[1][5], parts[1][105]] == [5, 6, 7], "the sequence numbers")
     #expect(!queue.canTransmit(window: 4))
-  }
-
-  @Test func theNewestMovesToTheFrontToGetLonger() {
-    var tape = PacketTape()
-    tape.grow(by: 1_000)
-    #expect(tape.reserve(900) == 0)
-    #expect(tape.reserve(30) == 900)
-    tape.withMutable(900..<930) { $0.copyBytes(from: (0..<30).map(UInt8.init)) }
-    tape.forget(before: 900)
-    #expect(tape.extendNewest(by: 100) == false)
-    #expect(tape.moveNewest(at: 900, count: 30, extendedBy: 100) == 0)
-    #expect(tape.with(0..<30) { $0.withUnsafeBytes { [UInt8]($0) } } == (0..<30).map(UInt8.init))
   }
 }

@@ -56,13 +56,6 @@ import Testing
     #expect(end.told() == delivered(0x44))
   }
 
-  @Test func aPacketAheadIsKeptOnce() {
-    var end = accessory()
-    end.receives(packet(0x42), packet(0x42), packet(0x42))
-    end.receives(packet(0x41))
-    #expect(end.told() == delivered(0x41, 0x42))
-  }
-
   @Test func byTheOtherSettingItIsDroppedAndWaitedFor() {
     var end = accessory { $0.keepsPacketsAheadOfGap = false }
     #expect(end.receives(packet(0x42)) == [])
@@ -121,14 +114,6 @@ import Testing
     #expect(end.receives(packet(0x42), packet(0x41)) == [bare(0x42)])
   }
 
-  @Test func noListIsSentWhenNothingIsKept() {
-    var end = accessory {
-      $0.extendedAcknowledgement = .received
-      $0.keepsPacketsAheadOfGap = false
-    }
-    #expect(end.receives(packet(0x42)) == [])
-  }
-
   // MARK: Packets that are damaged or for an undeclared session
 
   @Test func aSpoiledPacketIsNeitherDeliveredNorAcknowledged() {
@@ -143,18 +128,13 @@ import Testing
     #expect(end.told() == delivered(0x41))
   }
 
-  @Test func aPacketOfAnUnknownSessionIsDroppedAcknowledgedAndShown() {
+  /// Session 0 belongs to the link itself and carries no data.
+  @Test(arguments: [UInt8(0), 9])
+  func aPacketOfAnUnknownSessionIsDroppedAcknowledgedAndShown(_ session: UInt8) {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
-    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 9, "c0ffee")) == [bare(0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: session, "c0ffee")) == [bare(0x41)])
     #expect(
-      end.told() == [.malformed("3 bytes arrived for link session 9, which was not declared: c0 ff ee")])
-  }
-
-  @Test func dataOnTheLinksOwnSessionIsForNobodyToo() {
-    var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
-    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 0, "c0ffee")) == [bare(0x41)])
-    #expect(
-      end.told() == [.malformed("3 bytes arrived for link session 0, which was not declared: c0 ff ee")])
+      end.told() == [.malformed("3 bytes arrived for link session \(session), which was not declared: c0 ff ee")])
   }
 
   @Test func aPacketOfAFileTransferIsAcknowledgedAndSurfaced() {

@@ -15,19 +15,6 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  @Test func aResetWithTheAckBitIsOneToo() {
-    var end = OneEnd.accessory()
-    #expect(end.receives(Sheet.packet(0x50, 0x40, 0)).count == 1)
-    #expect(end.told() == [.linkDown(.reset)])
-  }
-
-  @Test func sessionsEndBeforeTheLinkDoes() {
-    var end = OneEnd.accessory()
-    end.opens(1, sequence: 0x41)
-    end.receives(Sheet.packet(0x10, 0x41, 0))
-    #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
-  }
-
   /// Some devices answer every SYN with a reset, as Apple devices do if the control session has the number 0. The
   /// accessory must not retry as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
@@ -99,18 +86,6 @@ import Testing
     let bytes = Sheet.unhex(Sheet.detection)
     end.peer.receive(bytes.span.bytes, now: end.now)
     #expect(end.says() == [Sheet.packet(0x10, 1, 0), Sheet.detection])
-  }
-
-  @Test func aStoppedDeviceIsNeitherReadyNorWaiting() {
-    var end = OneEnd.readyDevice()
-    end.peer.stop("unplugged")
-    #expect(end.peer.isReady == false)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
-    #expect(end.peer.core.deadline == nil)
-    var waiting = OneEnd.device()
-    waiting.peer.stop("unplugged")
-    #expect(waiting.peer.core.deadline == nil)
-    #expect(waiting.passes(100_000) == [])
   }
 
   @Test func whatWasNotAcknowledgedIsForgottenWithTheLink() {

@@ -10,28 +10,19 @@ import Testing
     return end
   }
 
-  @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
-    var end = device(lineRate: 7_500)
-    // In half of the 2,000 ms timeout, the line carries 7,500 bytes, enough for three packets of 2,048 bytes. As usual,
-    // the other values in the answer are those that the accessory offered.
-    #expect(
-      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
-        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])
-  }
-
-  @Test func aTimeoutThatIsLongLeavesRoomForMore() {
-    var end = device(lineRate: 7_500)
-    // The limit of 37,500 bytes allows four packets of 9,375 bytes.
-    #expect(
-      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
-        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])
-  }
-
-  @Test(arguments: [53_248_000, Int.max]) func aFastLineTakesWhatItAlwaysTook(rate: Int) {
+  /// In half of a timeout of 2,000 ms, a slow line carries 7,500 bytes, enough for three packets of 2,048 bytes; in half
+  /// of 10,000 ms, four packets of 9,375 bytes. The other values in the answer are those that the accessory offered.
+  @Test(arguments: [
+    (7_500, 2_000, 3, 2_048), (7_500, 10_000, 4, 9_375), (53_248_000, 2_000, 127, 65_535),
+    (Int.max, 2_000, 127, 65_535),
+  ])
+  func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout(
+    _ rate: Int, _ timeout: Int, _ window: Int, _ length: Int
+  ) {
     var end = device(lineRate: rate)
     #expect(
-      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
-        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127, length: 65_535))])
+      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: timeout)))
+        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: window, length: length, timeout: timeout))])
   }
 
   @Test func aLinkWithoutAcknowledgementsIsAnsweredAsEver() {

@@ -35,30 +35,6 @@ import Testing
     Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "there must be exactly one control session"),
   ]
 
-  static let outOfRange = [
-    Case(payload: Sheet.parameters(version: 2), problem: "link version is 2; it must be 1 to 1"),
-    Case(payload: Sheet.parameters(version: 0), problem: "link version is 0; it must be 1 to 1"),
-    Case(payload: Sheet.parameters(window: 0), problem: "maximum outstanding packets is 0; it must be 1 to 127"),
-    Case(payload: Sheet.parameters(window: 128), problem: "maximum outstanding packets is 128; it must be 1 to 127"),
-    Case(
-      payload: Sheet.parameters(window: 128, timeout: 0, hold: 0, repeats: 0, acks: 0),
-      problem: "maximum outstanding packets is 128; it must be 0 to 127"),
-    Case(payload: Sheet.parameters(length: 23), problem: "maximum packet length is 23; it must be 24 to 65535"),
-    Case(payload: Sheet.parameters(timeout: 19), problem: "retransmission timeout is 19; it must be 20 to 65535"),
-    Case(payload: Sheet.parameters(timeout: 0), problem: "retransmission timeout is 0; it must be 20 to 65535"),
-    Case(
-      payload: Sheet.parameters(hold: 9),
-      problem: "cumulative acknowledgement timeout is 9; it must be 10 to 32767"),
-    Case(
-      payload: Sheet.parameters(hold: 32_768),
-      problem: "cumulative acknowledgement timeout is 32768; it must be 10 to 32767"),
-    Case(payload: Sheet.parameters(repeats: 0), problem: "maximum retransmissions is 0; it must be 1 to 30"),
-    Case(payload: Sheet.parameters(repeats: 31), problem: "maximum retransmissions is 31; it must be 1 to 30"),
-    Case(
-      payload: Sheet.parameters(window: 127, acks: 128),
-      problem: "maximum cumulative acknowledgements is 128; it must be 0 to 127"),
-  ]
-
   private func text(_ one: Case) -> String {
     let shown = Sheet.unhex(one.payload).map { Sheet.hex([$0]) }.joined(separator: " ")
     return "the SYN cannot be used: \(one.problem) (payload: \(shown))"
@@ -72,30 +48,16 @@ import Testing
   }
 
   @Test(arguments: unreadable)
-  func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
-    var end = OneEnd.listening()
-    #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
-    let reason = try #require(end.told().first?.linkEnd)
-    #expect(reason.description == text(one))
+  func bothEndsRefuseAndShowTheBytes(_ one: Case) throws {
+    var device = OneEnd.listening()
+    #expect(device.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
+    #expect(try #require(device.told().first?.linkEnd).description == text(one))
     // The link keeps listening and answers a valid SYN.
-    #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
-  }
-
-  @Test(arguments: unreadable)
-  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) throws {
-    var end = OneEnd.detected()
-    end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
-    let reason = try #require(end.told().first?.linkEnd)
-    #expect(reason.description == text(one))
-    #expect(end.peer.core.isLinkUp == false)
-  }
-
-  @Test(arguments: unreadable + outOfRange)
-  func strictDecodingNamesTheField(_ one: Case) {
-    let error = #expect(throws: LinkParametersError.self) {
-      try LinkParameters(decoding: Sheet.unhex(one.payload).span.bytes)
-    }
-    #expect(error?.description == text(one))
+    #expect(device.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
+    var accessory = OneEnd.detected()
+    accessory.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
+    #expect(try #require(accessory.told().first?.linkEnd).description == text(one))
+    #expect(accessory.peer.core.isLinkUp == false)
   }
 
   /// In an answer, the window is the device's own, and the other values are those that the accessory offered. The
@@ -153,39 +115,53 @@ import Testing
 
   // MARK: Values out of range
 
-  /// One device did not answer link versions 3 and 2. The device answered only version 1, which every peer understands.
-  @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
-    var end = OneEnd.listening()
-    let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
-    #expect(answer == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127))])
-    #expect(
-      end.told() == [.synchronizationAdjusted([.init(field: .version, value: version, allowed: 1...1)])])
-    end.receives(Sheet.packet(0x40, 0, 0))
-    #expect(end.peer.core.isLinkUp == true)
-  }
-
   struct Clamped: Sendable {
     let offered: String
     let answered: String
     let warning: String
+
+    init(_ offered: String, _ answered: String, _ warning: String) {
+      (self.offered, self.answered, self.warning) = (offered, answered, warning)
+    }
   }
 
   static let clamped = [
+    // One device did not answer link versions 3 and 2. The device answered only version 1, which every peer understands.
     Clamped(
-      offered: Sheet.parameters(timeout: 19), answered: Sheet.parameters(window: 127, timeout: 20),
-      warning: "retransmission timeout is 19; it must be 20 to 65535: using 20"),
+      Sheet.parameters(version: 2), Sheet.parameters(window: 127), "link version is 2; it must be 1: using 1"),
     Clamped(
-      offered: Sheet.parameters(hold: 40_000), answered: Sheet.parameters(window: 127, hold: 32_767),
-      warning: "cumulative acknowledgement timeout is 40000; it must be 10 to 32767: using 32767"),
+      Sheet.parameters(version: 0), Sheet.parameters(window: 127), "link version is 0; it must be 1: using 1"),
     Clamped(
-      offered: Sheet.parameters(repeats: 0), answered: Sheet.parameters(window: 127, repeats: 1),
-      warning: "maximum retransmissions is 0; it must be 1 to 30: using 1"),
+      Sheet.parameters(window: 0), Sheet.parameters(window: 127, acks: 1),
+      "maximum outstanding packets is 0; it must be 1 to 127: using 1"),
     Clamped(
-      offered: Sheet.parameters(window: 5, acks: 6), answered: Sheet.parameters(window: 127, acks: 5),
-      warning: "maximum cumulative acknowledgements is 6; it must be 0 to 5: using 5"),
+      Sheet.parameters(window: 128), Sheet.parameters(window: 127),
+      "maximum outstanding packets is 128; it must be 1 to 127: using 127"),
     Clamped(
-      offered: Sheet.parameters(window: 0), answered: Sheet.parameters(window: 127, acks: 1),
-      warning: "maximum outstanding packets is 0; it must be 1 to 127: using 1"),
+      Sheet.parameters(window: 128, timeout: 0, hold: 0, repeats: 0, acks: 0),
+      Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0),
+      "maximum outstanding packets is 128; it must be 0 to 127: using 127"),
+    Clamped(
+      Sheet.parameters(length: 23), Sheet.parameters(window: 127),
+      "maximum packet length is 23; it must be 24 to 65535: using 24"),
+    Clamped(
+      Sheet.parameters(timeout: 19), Sheet.parameters(window: 127, timeout: 20),
+      "retransmission timeout is 19; it must be 20 to 65535: using 20"),
+    Clamped(
+      Sheet.parameters(hold: 9), Sheet.parameters(window: 127, hold: 10),
+      "cumulative acknowledgement timeout is 9; it must be 10 to 32767: using 10"),
+    Clamped(
+      Sheet.parameters(hold: 32_768), Sheet.parameters(window: 127, hold: 32_767),
+      "cumulative acknowledgement timeout is 32768; it must be 10 to 32767: using 32767"),
+    Clamped(
+      Sheet.parameters(repeats: 0), Sheet.parameters(window: 127, repeats: 1),
+      "maximum retransmissions is 0; it must be 1 to 30: using 1"),
+    Clamped(
+      Sheet.parameters(repeats: 31), Sheet.parameters(window: 127, repeats: 30),
+      "maximum retransmissions is 31; it must be 1 to 30: using 30"),
+    Clamped(
+      Sheet.parameters(window: 5, acks: 6), Sheet.parameters(window: 127, acks: 5),
+      "maximum cumulative acknowledgements is 6; it must be 0 to 5: using 5"),
   ]
 
   @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {

@@ -10,11 +10,6 @@ import Testing
     return settings
   }
 
-  @Test func theDeviceAgreesByZerosOfItsOwn() {
-    var end = OneEnd.listening()
-    #expect(end.receives(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, Self.zero)])
-  }
-
   @Test func theAccessoryOffersZerosAndAcknowledgesTheAgreementOnce() {
     var end = OneEnd(AccessoryPeer(identification: .example, settings: Self.offer))
     end.start()

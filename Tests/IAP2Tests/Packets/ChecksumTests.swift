@@ -4,12 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct ChecksumTests {
-  @Test func theSumWraps() {
-    let bytes: [UInt8] = [0xFF, 0xFF, 0x03]
-    #expect(Checksum.sum(bytes.span.bytes) == 1)
-    #expect(Checksum.of(bytes.span.bytes) == 0xFF)
-  }
-
   /// Covers lengths close to the width of a SIMD vector, at every offset.
   @Test func everyLengthAndOffsetSumsLikeTheSlowWay() {
     var random = SeededRandom(seed: 1)

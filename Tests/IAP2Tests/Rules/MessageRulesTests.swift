@@ -152,11 +152,4 @@ import Testing
     #expect(rules.dropped == 1_000 - MessageRules.pendingLimit)
     #expect(plays(&rules, until: 2_000).count == MessageRules.pendingLimit)
   }
-
-  @Test func aMessageThatCannotBeReadIsNotAnswered() {
-    var rules = MessageRules([power])
-    rules.begin(declared: nil)
-    rules.heard(ControlMessage(Self.subscribe, body: [0, 9, 0]), now: time(0))
-    #expect(rules.deadline == nil)
-  }
 }

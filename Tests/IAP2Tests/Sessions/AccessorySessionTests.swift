@@ -56,15 +56,6 @@ import Testing
     #expect(end.says() == [])
   }
 
-  @Test func aRequestForAnUnknownProtocolIsTheOwnersToRefuse() {
-    var end = OneEnd.accessory()
-    end.receives(start(1, protocolID: 0x77, sequence: 0x41))
-    #expect(end.told() == [.sessionRequested(id: 1, protocolID: 0x77)])
-    #expect(end.peer.identification.externalAccessoryProtocol(0x77) == nil)
-    end.peer.refuseSession(1)
-    #expect(end.says() == [status(1, 1, sequence: 1, ack: 0x41)])
-  }
-
   @Test func severalSessionsShareTheLinkAndAreToldApart() {
     var end = OneEnd.accessory()
     for (index, id) in [UInt16(1), 5, 7].enumerated() { end.opens(id, sequence: 0x41 + UInt8(index)) }

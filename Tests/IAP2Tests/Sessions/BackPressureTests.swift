@@ -101,18 +101,6 @@ import Testing
     #expect(end.reads(2).count == 2)
   }
 
-  @Test func aSessionReadInTimeIsNotEnded() {
-    var end = accessory()
-    for round in 0..<10 {
-      end.receives(data(1, 10, sequence: 0x43 + UInt8(round)))
-      end.passes(2_900)
-      #expect(end.reads(1).count == 10)
-      end.says()
-    }
-    #expect(end.peer.core.isOpen(1) == true)
-    #expect(end.peer.core.deadline == nil)
-  }
-
   @Test func everySleepingSessionIsEndedAtOnce() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43), data(2, 12, sequence: 0x44))

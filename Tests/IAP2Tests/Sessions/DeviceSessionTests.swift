@@ -39,11 +39,6 @@ import Testing
     #expect(end.says() == [])
   }
 
-  @Test func nothingOpensBeforeTheAccessoryIsReady() {
-    var end = OneEnd.device()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
-  }
-
   @Test func aProtocolWithANativeTransportGoesBesideTheLink() {
     let native = Sheet.identification.replacing(
       Sheet.parameter(
@@ -67,19 +62,6 @@ import Testing
       ])
   }
 
-  @Test func aRequestThatDoesNotFitTheAccessorysPacketsGoesInSeveral() {
-    // A packet of 26 bytes holds 16 bytes of payload, but EA00 needs 17.
-    var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
-    #expect(end.says().count == 2)
-  }
-
-  @Test func aConfirmationIsTold() {
-    var end = opened()
-    end.receives(status(1, 0, sequence: 4))
-    #expect(end.told() == [.sessionConfirmed(1)])
-  }
-
   @Test func closedBeforeAnythingCameIsRefused() {
     var end = opened()
     end.receives(status(1, 1, sequence: 4))
@@ -100,11 +82,13 @@ import Testing
 
   @Test func aStatusNobodyKnowsIsTold() {
     var end = opened()
-    end.receives(status(1, 2, sequence: 4))
+    let short = Sheet.message(0xEA03, "0005000001" + "0005000100")
+    end.receives(status(1, 2, sequence: 4), Sheet.packet(0x40, 5, 6, session: 1, short))
+    let message = "EA03 StatusExternalAccessoryProtocolSession"
     #expect(
       end.told() == [
-        .malformed(
-          "EA03 StatusExternalAccessoryProtocolSession has status 2; the known values are 0 (OK) and 1 (close)")
+        .malformed("\(message) has status 2; the known values are 0 (OK) and 1 (close)"),
+        .malformed("\(message): parameter 0 has 1 bytes instead of 2, at byte 0: 01"),
       ])
     #expect(end.peer.core.isOpen(1) == true)
   }
@@ -125,29 +109,6 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .closedByDevice)])
     end.receives(Sheet.packet(0x40, 4, 6, session: 2, "00016161"))
     #expect(end.told() == [.strayData(session: 1, bytes: 2)])
-  }
-
-  @Test func sessionsEndWithTheChannel() {
-    var end = opened()
-    end.peer.stop("unplugged")
-    #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
-    #expect(SessionEnd.channelEnded("unplugged").description == "unplugged")
-  }
-
-  @Test func manySessionsOfOneProtocolCarryTheirOwnBytes() {
-    var wire = Wire()
-    wire.start()
-    for id in UInt16(1)...40 {
-      #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(id))
-      let bytes = [UInt8](repeating: UInt8(id), count: Int(id) * 10)
-      #expect(wire.device.core.write(bytes.span.bytes, to: id) == bytes.count)
-    }
-    wire.settle()
-    for id in UInt16(1)...40 {
-      var inbox: [UInt8] = []
-      wire.accessory.core.takeInbox(id, &inbox)
-      #expect(inbox == [UInt8](repeating: UInt8(id), count: Int(id) * 10))
-    }
   }
 
   // MARK: Settling

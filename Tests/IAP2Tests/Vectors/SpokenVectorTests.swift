@@ -6,7 +6,7 @@ import Testing
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
     let payload = Array(vector.bytes[9..<vector.bytes.count - 1])
-    var settings = LinkSettings(parameters: try LinkParameters(decoding: payload.span.bytes))
+    var settings = LinkSettings(parameters: try LinkParameters(reading: payload.span.bytes))
     settings.initialSequence = vector.header.sequence
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func v07IsHowBoyaAcknowledges() throws {
-    let offer = try LinkParameters(decoding: Sheet.unhex("01050400138800ff1e03010001020201").span.bytes)
+    let offer = try LinkParameters(reading: Sheet.unhex("01050400138800ff1e03010001020201").span.bytes)
     var end = OneEnd.detected {
       $0 = LinkSettings(parameters: offer)
       $0.initialSequence = 1
@@ -38,51 +38,10 @@ import Testing
     #expect(end.peer.core.isLinkUp == true)
   }
 
-  @Test func v12IsWhatADeviceAnswersToThatAccessory() {
-    var end = OneEnd.listening { $0.link.initialSequence = 0x6C }
-    let offer = Sheet.parameters(
-      window: 4, length: 512, timeout: 0x05DC, hold: 0x49, repeats: 0x1E, acks: 3, sessions: "010001")
-    #expect(end.receives(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
-  }
-
   @Test func v19IsHowADeviceBeginsAuthentication() {
     var end = OneEnd.listening { $0.link.initialSequence = 0x4C }
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
     #expect(end.receives(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
-  }
-
-  @Test func d2IsHowAnAccessoryListsWhatCameAheadOfAGap() {
-    var end = OneEnd.accessory(device: 0x45) {
-      $0.initialSequence = 5
-      $0.extendedAcknowledgement = .received
-    }
-    let one = Sheet.packet(0x40, 0x47, 5, session: 2, "000161")
-    let two = Sheet.packet(0x40, 0x48, 5, session: 2, "000162")
-    #expect(end.receives(one, two) == ["ff5a000c60054500f1474871"])
-  }
-
-  @Test func d3IsHowADeviceResets() {
-    var end = OneEnd.device(accessory: 5) { $0.link.initialSequence = 0x45 }
-    end.peer.resetLink(now: end.now)
-    #expect(end.says() == ["ff5a00091046050043"])
-  }
-
-  @Test func d4IsHowADeviceGoesToSleep() {
-    var link = Link(role: .device, settings: .device)
-    link.start(now: .milliseconds(0))
-    link.sleep()
-    var bytes: [UInt8] = []
-    #expect(link.nextTransmit(into: &bytes, now: .milliseconds(0)) == true)
-    #expect(Sheet.hex(bytes) == Sheet.packet(0x08, 0, 0))
-    #expect(link.phase == .stopped)
-    #expect(link.deadline == nil)
-  }
-
-  @Test func d5IsHowAnAccessoryConfirmsASession() {
-    var end = OneEnd.accessory(device: 0x44) { $0.initialSequence = 5 }
-    end.receives(Sheet.packet(0x40, 0x45, 5, session: 1, "40400011ea000005000001000600010001"))
-    end.peer.acceptSession(1, reportingStatus: true)
-    #expect(end.says() == ["ff5a001b400645010040400011ea03000600000001000500010075"])
   }
 
   @Test func d7IsHowADeviceAgreesToALinkWithoutAcknowledgements() {

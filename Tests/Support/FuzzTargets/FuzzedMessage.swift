@@ -9,13 +9,13 @@ public enum FuzzedMessage {
       MessageID(rawValue: UInt16(bytes[0]) << 8 | UInt16(bytes[1])), body: Array(bytes.dropFirst(2).prefix(65_529)))
     _ = MessageText.line(message)
     let reading = IdentificationReading(message)
-    let verdict = IdentificationJudge().judge(reading)
+    let verdict = IdentificationJudge.strict.judge(reading)
     if verdict.isAccepted {
       // If a message is accepted, it must list the same protocols after it has been encoded and read again.
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }
     _ = try? AppLaunchRequest(message)
-    _ = try? LinkParameters(decoding: bytes.span.bytes)
+    _ = try? LinkParameters(reading: bytes.span.bytes)
   }
 }

@@ -106,7 +106,7 @@ import Testing
 
   func rig(for example: Example) throws -> Rig {
     switch (example.phase, example.end) {
-    case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
+    case (.stopped, _): try Rig { $0.peer.link.refusesDetection = true }
     case (.owner, _): try Rig(quirk: "authentication,never")
     case (.refused, _): try Rig(refuses: true)
     case (.detection, _), (.synchronization, _), (.authentication, _), (.identification, _), (.ready, _): try Rig()
