@@ -61,7 +61,7 @@ public struct CaptureAnalysis {
 }
 
 /// The figures for one direction of a cable.
-public struct LinkStatistics: Equatable, Sendable {
+public struct LinkStatistics: Sendable {
   /// The cable's number, counting from 1.
   public var cable: Int
   /// The sender's name in the capture.
@@ -88,9 +88,6 @@ public struct LinkStatistics: Equatable, Sendable {
   public var longestGap = Duration.zero
   /// The number, sum and maximum of the round-trip times, each measured from a packet to its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
-
-  /// Compares all figures.
-  public static func == (left: Self, right: Self) -> Bool { left.json.text == right.json.text }
 
   /// The rate in session bytes per second, measured from the first packet to the last.
   public var rate: Double {
@@ -130,5 +127,235 @@ public struct LinkStatistics: Equatable, Sendable {
       parts.append("round trip \(Self.text(mean)) (longest \(Self.text(roundTrips.longest)))")
     }
     return "cable \(cable) \(from.isEmpty ? "" : "\(from) ")\(parts.joined(separator: ", "))"
+  }
+}
+
+/// The state of one side of a link, as far as it can be inferred from a capture.
+struct CapturedEnd {
+  /// The maximum number of packets to withhold while an earlier one is missing. This limit equals the largest window in
+  /// iAP2.
+  static let mostHeld = 127
+
+  var statistics: LinkStatistics
+  var name: String { statistics.from }
+  var parameters: LinkParameters?
+  /// The sequence number of this side's next packet, or nil before the first packet.
+  var expected: UInt8?
+  /// The packets that follow a missing packet, by sequence number.
+  var held: [UInt8: [UInt8]] = [:]
+  /// When each unacknowledged packet was sent, and whether it was retransmitted.
+  var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
+}
+
+struct LinkAnalysis {
+  private let cable: Int
+  private var ends: [CapturedEnd] = []
+  private var kinds: [UInt8: LinkSession.Kind] = [:]
+  private var openSessions: Set<UInt16> = []
+  private var sawBeginning = false
+
+  init(_ cable: Int) {
+    self.cable = cable
+  }
+
+  var statistics: [LinkStatistics] { ends.map(\.statistics) }
+
+  mutating func add(_ entry: CaptureEntry, at now: Instant) -> [CaptureAnalysis.Event] {
+    switch entry.event {
+    case .note, .cable, .others, .problem, .message, .transfer: return []
+    case .packet, .spoiled, .unfinished, .detection, .iap1, .skipped: break
+    }
+    let index = index(of: entry.from)
+    count(entry, index, at: now)
+    var events: [CaptureAnalysis.Event] = []
+    func broke(_ text: String) {
+      events.append(.finding("\(entry.from.isEmpty ? "the sender" : entry.from): \(text): \(entry.line)"))
+    }
+    switch entry.event {
+    case .spoiled: broke("a packet with a wrong checksum")
+    case .skipped: broke("bytes that belong to no packet")
+    case .packet:
+      guard let header = entry.header else { break }
+      noteOpenedSessions(entry.messages)
+      if header.control.contains(.syn) {
+        synchronize(entry, header, index, broke)
+      } else {
+        judge(entry, header, index, broke)
+        let data = header.payloadCount > 0 && !header.control.contains(.eak)
+        if data { events += self.data(entry, header, index, at: now, broke) }
+      }
+      if header.control.contains(.ack) { acknowledge(header, index, at: now, broke) }
+    default: break
+    }
+    return events
+  }
+
+  mutating func finish() -> [CaptureAnalysis.Event] {
+    ends.indices.flatMap { releaseHeld($0) }
+  }
+
+  private mutating func index(of name: String) -> Int {
+    if let known = ends.firstIndex(where: { $0.name == name }) { return known }
+    ends.append(CapturedEnd(statistics: LinkStatistics(cable: cable, from: name)))
+    return ends.count - 1
+  }
+
+  private mutating func count(_ entry: CaptureEntry, _ index: Int, at now: Instant) {
+    var statistics = ends[index].statistics
+    statistics.bytes += entry.bytes.count
+    switch entry.event {
+    case .packet: statistics.packets += 1
+    case .spoiled: statistics.spoiled += 1
+    case .skipped: statistics.skipped += entry.bytes.count
+    default: break
+    }
+    if let last = statistics.end { statistics.longestGap = max(statistics.longestGap, now - last) }
+    statistics.begin = statistics.begin ?? now
+    statistics.end = now
+    ends[index].statistics = statistics
+  }
+
+  // MARK: Packets
+
+  private mutating func synchronize(
+    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void
+  ) {
+    let payload = Array(entry.bytes.dropFirst(PacketHeader.size).dropLast())
+    guard let offered = try? LinkParameters(reading: payload.span.bytes) else {
+      return broke("a SYN that cannot be used")
+    }
+    let isOffer = !header.control.contains(.ack)
+    let wrong = offered.valuesOutOfRange(isOffer: isOffer)
+    if !wrong.isEmpty { broke("a SYN with values outside their ranges") }
+    let parameters = offered.replacing(wrong)
+    if isOffer {
+      openSessions = []
+      sawBeginning = true
+    }
+    ends[index].parameters = parameters
+    ends[index].expected = header.sequence &+ 1
+    (ends[index].held, ends[index].outstanding) = ([:], [:])
+    for session in parameters.sessions { kinds[session.id] = session.kind }
+  }
+
+  private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {
+    for other in ends.indices where other != index {
+      if let limit = ends[other].parameters?.maximumPacketLength, header.length > limit {
+        broke("a packet of \(header.length) bytes, although the other end accepts at most \(limit)")
+      }
+    }
+    for message in entry.messages {
+      guard let sender = MessageCatalog.entry(message.id)?.sender else { continue }
+      let isFromAccessory = ["A", "IN"].contains(entry.from)
+      guard isFromAccessory || ["D", "OUT"].contains(entry.from) else { continue }
+      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end may send") }
+    }
+  }
+
+  private mutating func data(
+    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
+  ) -> [CaptureAnalysis.Event] {
+    let number = header.sequence
+    let distance = Int8(bitPattern: number &- (ends[index].expected ?? number))
+    if distance < 0 || ends[index].held[number] != nil {
+      ends[index].statistics.retransmissions += 1
+      ends[index].outstanding[number]?.isRepeated = true
+      return []
+    }
+    ends[index].outstanding[number] = (now, false)
+    for other in ends.indices where other != index {
+      let window = Int(ends[other].parameters?.maximumOutstandingPackets ?? .max)
+      let isCounted = ends[other].parameters?.isZeroAcknowledgement == false
+      if isCounted, ends[index].outstanding.count > window {
+        broke(
+          "\(ends[index].outstanding.count) unacknowledged packets, although the other end accepts \(window)")
+      }
+    }
+    ends[index].held[number] = entry.bytes
+    if ends[index].expected == nil { ends[index].expected = number }
+    var events = deliver(index)
+    if ends[index].held.count > CapturedEnd.mostHeld { events += releaseHeld(index) }
+    return events
+  }
+
+  private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
+    var events: [CaptureAnalysis.Event] = []
+    while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {
+      ends[index].expected = expected &+ 1
+      events += deliver(packet, index)
+    }
+    return events
+  }
+
+  /// Stops waiting for missing packets and processes the packets that follow them.
+  private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
+    var events: [CaptureAnalysis.Event] = []
+    while let expected = ends[index].expected,
+      let next = ends[index].held.keys.min(by: { $0 &- expected < $1 &- expected })
+    {
+      let count = Int(next &- expected)
+      ends[index].statistics.missing += count
+      let name = ends[index].name
+      events.append(
+        .finding(
+          "\(name.isEmpty ? "the sender" : name): \(count.counted("packet is", "packets are")) missing before number "
+            + "\(next) on cable \(cable)"))
+      ends[index].expected = next
+      events += deliver(index)
+    }
+    return events
+  }
+
+  private mutating func acknowledge(
+    _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
+  ) {
+    let number = header.acknowledgement
+    for other in ends.indices where other != index {
+      if let expected = ends[other].expected, !header.control.contains(.syn),
+        Int8(bitPattern: number &- expected) >= 0, ends[other].held[number] == nil
+      {
+        broke("an acknowledgement of packet \(number), which had not been sent")
+      }
+      for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
+        ends[other].outstanding[sent] = nil
+        // The acknowledgement of a retransmitted packet could be for either transmission.
+        if state.isRepeated { continue }
+        let time = now - state.time
+        ends[other].statistics.roundTrips.count += 1
+        ends[other].statistics.roundTrips.sum += time
+        ends[other].statistics.roundTrips.longest = max(ends[other].statistics.roundTrips.longest, time)
+      }
+    }
+  }
+
+  // MARK: Sessions
+
+  private mutating func deliver(_ packet: [UInt8], _ index: Int) -> [CaptureAnalysis.Event] {
+    guard packet.count > PacketHeader.overhead else { return [] }
+    let payload = packet[PacketHeader.size..<packet.count - 1]
+    guard case .externalAccessory? = kinds[packet[7]], payload.count >= 2 else { return [] }
+    let session = UInt16(payload.u16(at: 0, .big))
+    let bytes = Array(payload.dropFirst(2))
+    ends[index].statistics.sessionBytes += bytes.count
+    var events: [CaptureAnalysis.Event] = []
+    if sawBeginning, !openSessions.contains(session) {
+      events.append(
+        .finding("\(ends[index].name): \(bytes.count.counted("byte")) of session \(session), which is not open"))
+    }
+    let found = CaptureAnalysis.SessionBytes(cable: cable, session: session, from: ends[index].name, bytes: bytes)
+    return events + [.session(found)]
+  }
+
+  /// Remembers every session that was opened, because a session's bytes can still arrive after the session has closed.
+  private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
+    for message in messages where message.id.rawValue == 0xEA00 {
+      var rest = message.body[...]
+      while rest.count >= 4 {
+        let (count, id) = (rest.u16(at: 0, .big), rest.u16(at: 2, .big))
+        guard count >= 4, count <= rest.count else { break }
+        if id == 1, count == 6 { openSessions.insert(UInt16(rest.u16(at: 4, .big))) }
+        rest = rest.dropFirst(count)
+      }
+    }
   }
 }

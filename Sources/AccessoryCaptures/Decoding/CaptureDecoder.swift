@@ -22,6 +22,7 @@ public final class CaptureDecoder {
   /// many were skipped.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
+  private let gunzip = Gunzip()
   private var undecided: [UInt8] = []
   private var cutter = LineCutter()
   private var dump = HexDumpReader()
@@ -50,40 +51,13 @@ public final class CaptureDecoder {
   /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. By then, everything before the invalid
   ///   position has been reported.
   public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
-    switch packing {
-    case .unknown(let held):
-      let all = held + bytes
-      if all.count < Gunzip.magic.count, Gunzip.magic.starts(with: all) {
-        packing = .unknown(all)
-        return
-      }
-      packing = all.starts(with: Gunzip.magic) ? .gzip(Gunzip()) : .none
-      try append(all, emit)
-    case .none: try appendPlain(bytes, emit)
-    case .damaged: return
-    case .gzip(let gunzip):
-      packing = .damaged
-      // One compressed byte can expand to a thousand bytes, so the input is decompressed in small chunks.
-      for start in stride(from: 0, to: bytes.count, by: 1_024) {
-        let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
-        var parts: [[UInt8]] = []
-        var problem: CaptureProblem?
-        do throws(CaptureProblem) { try gunzip.append(packed) { parts.append($0) } } catch { problem = error }
-        for part in parts { try appendPlain(part, emit) }
-        if let problem { return pass(CaptureEntry(.problem, at: .file(problem.offset), problem.message), emit) }
-      }
-      packing = .gzip(gunzip)
-    }
+    let problem = try gunzip.append(bytes) { part throws(CaptureError) in try appendPlain(part, emit) }
+    report(problem, emit)
   }
 
-  private enum Packing {
-    case unknown([UInt8])
-    case none
-    case gzip(Gunzip)
-    case damaged
+  private func report(_ problem: CaptureProblem?, _ emit: (CaptureEntry) -> Void) {
+    if let problem { pass(CaptureEntry(.problem, at: .file(problem.offset), problem.message), emit) }
   }
-
-  private var packing = Packing.unknown([])
 
   private func appendPlain(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     if form == nil {
@@ -99,14 +73,7 @@ public final class CaptureDecoder {
 
   /// Processes the end of the capture and reports incomplete entries.
   public func finish(_ emit: (CaptureEntry) -> Void) throws(CaptureError) {
-    switch packing {
-    case .unknown(let held): try appendPlain(held, emit)
-    case .gzip(let gunzip):
-      do throws(CaptureProblem) { try gunzip.finish() } catch {
-        pass(CaptureEntry(.problem, at: .file(error.offset), error.message), emit)
-      }
-    case .none, .damaged: break
-    }
+    report(try gunzip.finish { part throws(CaptureError) in try appendPlain(part, emit) }, emit)
     let form = form ?? CaptureForm(of: undecided)
     self.form = form
     try decode(undecided, as: form, emit)

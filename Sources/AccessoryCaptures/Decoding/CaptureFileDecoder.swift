@@ -99,8 +99,14 @@ final class CaptureFileDecoder {
           on: channel(frame, interface)))
     }
     switch interface.linkType {
-    case .iap2: readLink(frame, of: interface, emit)
-    case .nativeTransport: readTransfer(frame, of: interface, emit)
+    case .iap2, .nativeTransport:
+      if frame.bytes.count < frame.originalCount {
+        let kept = "only \(frame.bytes.count) of the \(frame.originalCount) bytes of packet \(number)"
+        emit(CaptureEntry(.problem, at: .file(place), "the recorder kept \(kept)"))
+      }
+      if frame.bytes.isEmpty { return }
+      let read = interface.linkType == .iap2 ? readLink : readTransfer
+      read(frame, interface, emit)
     case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { take($0, .usb, emit) }
     case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
       var frames = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
@@ -114,8 +120,6 @@ final class CaptureFileDecoder {
     _ frame: CaptureFrame, of interface: CaptureInterface, _ emit: (CaptureEntry) -> Void
   ) {
     let key = ConnectionKey(interface: frame.interface)
-    if frame.bytes.count < frame.originalCount { emitCut(frame, emit) }
-    guard !frame.bytes.isEmpty else { return }
     let name = [interface.name, interface.description].filter { !$0.isEmpty }.joined(separator: ", ")
     let cable = cable(key, .cable, name.isEmpty ? "interface \(frame.interface)" : name, emit)
     pass(Array(frame.bytes), on: cable, isReceived: frame.direction == .received, emit)
@@ -124,8 +128,6 @@ final class CaptureFileDecoder {
   private func readTransfer(
     _ frame: CaptureFrame, of interface: CaptureInterface, _ emit: (CaptureEntry) -> Void
   ) {
-    if frame.bytes.count < frame.originalCount { emitCut(frame, emit) }
-    guard !frame.bytes.isEmpty else { return }
     let more = frame.bytes.count > 8 ? " …" : ""
     let name = interface.description.isEmpty ? interface.name : interface.description
     emit(
@@ -143,13 +145,6 @@ final class CaptureFileDecoder {
     let ending = " \(interface.description)"
     let cable = interface.name.hasSuffix(ending) ? String(interface.name.dropLast(ending.count)) : interface.name
     return .init(interface: frame.interface, cable: cable, protocolName: interface.description)
-  }
-
-  private func emitCut(_ frame: CaptureFrame, _ emit: (CaptureEntry) -> Void) {
-    emit(
-      CaptureEntry(
-        .problem, at: .file(frame.offset),
-        "the recorder kept only \(frame.bytes.count) of the \(frame.originalCount) bytes of packet \(frame.number)"))
   }
 
   // MARK: Connections

@@ -10,80 +10,93 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Decompresses gzip data, which may arrive in chunks and have any number of members. Does not load zlib until it is
-/// needed.
+/// Decompresses gzip data, which may arrive in chunks and have any number of members. Data that does not begin like gzip
+/// is passed on unchanged. Does not load zlib until it is needed.
 final class Gunzip {
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
   private static let room = 1 << 16
 
   private enum State {
+    /// The next bytes may begin a member. If these are not the first bytes, a member has ended.
+    case between([UInt8], isFirst: Bool)
     case member
-    /// A member has ended, and the next bytes may begin another one.
-    case between([UInt8])
-    /// The last member has ended, so any further bytes are padding.
+    case plain
+    /// The last member has ended, so any further bytes are padding, or the data is damaged.
     case over
   }
 
-  private var state = State.member
+  private var state = State.between([], isFirst: true)
   private var zlib: UnsafeMutableRawPointer?
   private var offset = 0
 
   deinit { if let zlib { clinux_gunzip_end(zlib) } }
 
-  func append(_ bytes: [UInt8], _ emit: ([UInt8]) -> Void) throws(CaptureProblem) {
+  /// Decompresses `bytes`. Returns the problem that makes the rest unreadable, if any.
+  func append<Failure>(
+    _ bytes: [UInt8], _ emit: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) -> CaptureProblem? {
     var rest = bytes[...]
     while !rest.isEmpty {
       switch state {
+      case .between(let held, let isFirst):
+        rest = held + rest
+        if !rest.starts(with: Self.magic.prefix(rest.count)) {
+          state = isFirst ? .plain : .over
+        } else if rest.count < Self.magic.count {
+          state = .between(Array(rest), isFirst: isFirst)
+          return nil
+        } else {
+          state = .member
+        }
       case .member:
-        // If the output buffer is full, more output may be waiting.
-        while try unpack(&rest, emit) == Self.room {}
-      case .between(let held):
-        let start = held + rest
-        guard start.starts(with: Self.magic.prefix(start.count)) else {
+        if let problem = try unpack(&rest, emit) {
           state = .over
-          continue
+          return problem
         }
-        guard start.count >= Self.magic.count else {
-          state = .between(start)
-          return
-        }
-        state = .member
-        rest = start[...]
-      case .over: return
+      case .plain:
+        try emit(Array(rest))
+        return nil
+      case .over: return nil
       }
     }
+    return nil
   }
 
-  func finish() throws(CaptureProblem) {
+  func finish<Failure>(_ emit: ([UInt8]) throws(Failure) -> Void) throws(Failure) -> CaptureProblem? {
     switch state {
-    case .over: return
-    case .between(let held) where held.isEmpty: return
-    case .member, .between: throw problem("the gzip file is truncated")
+    case .between(let held, isFirst: true): try emit(held)
+    case .between([], isFirst: false), .plain, .over: break
+    case .between, .member: return problem("the gzip file is truncated")
     }
+    return nil
   }
 
-  /// Decompresses as much as fits into the output buffer, and returns the number of bytes written.
-  private func unpack(
-    _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
-  ) throws(CaptureProblem) -> Int {
+  private func unpack<Failure>(
+    _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) -> CaptureProblem? {
     if zlib == nil, let reason = clinux_gunzip_new(&zlib) {
-      throw problem("the gzip file needs zlib: \(String(cString: reason)); on Debian: apt install zlib1g")
+      return problem("the gzip file needs zlib: \(String(cString: reason)); on Debian: apt install zlib1g")
     }
     var result: Int32 = 0
-    var reason: UnsafePointer<CChar>?
-    var (used, made) = (UInt32(clamping: bytes.count), UInt32(Self.room))
-    let output = [UInt8](unsafeUninitializedCapacity: Self.room) { output, count in
-      result = bytes.withUnsafeBufferPointer { input in
-        clinux_gunzip(zlib, input.baseAddress, &used, output.baseAddress, &made, &reason)
+    var made: UInt32 = 0
+    repeat {
+      var reason: UnsafePointer<CChar>?
+      var used = UInt32(clamping: bytes.count)
+      made = UInt32(Self.room)
+      let output = [UInt8](unsafeUninitializedCapacity: Self.room) { output, count in
+        result = bytes.withUnsafeBufferPointer { input in
+          clinux_gunzip(zlib, input.baseAddress, &used, output.baseAddress, &made, &reason)
+        }
+        count = Int(made)
       }
-      count = Int(made)
-    }
-    offset += Int(used)
-    bytes = bytes.dropFirst(Int(used))
-    if made > 0 { emit(output) }
-    if result == 1 { state = .between([]) }
-    if let reason { throw problem("the gzip file is damaged: \(String(cString: reason))") }
-    return result == 1 ? 0 : Int(made)
+      offset += Int(used)
+      bytes = bytes.dropFirst(Int(used))
+      if made > 0 { try emit(output) }
+      if let reason { return problem("the gzip file is damaged: \(String(cString: reason))") }
+      // If the output buffer is full, more output may be waiting.
+    } while result != 1 && made == Self.room
+    if result == 1 { state = .between([], isFirst: false) }
+    return nil
   }
 
   private func problem(_ message: String) -> CaptureProblem {

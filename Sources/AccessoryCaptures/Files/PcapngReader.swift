@@ -171,27 +171,12 @@ private struct PcapngClock {
 
   func nanoseconds(_ ticks: UInt64) -> Int64 {
     let exponent = Int(resolution & 0x7F)
-    var value: UInt64 = 0
-    if resolution & 0x80 != 0 {
-      let product = ticks.multipliedFullWidth(by: 1_000_000_000)
-      if exponent < 64 {
-        let high = exponent == 0 ? (product.high > 0 ? .max : 0) : product.high << UInt64(64 - exponent)
-        value = product.high >> UInt64(exponent) > 0 ? .max : high | product.low >> UInt64(exponent)
-      } else {
-        value = exponent < 128 ? product.high >> UInt64(exponent - 64) : 0
-      }
-    } else if exponent <= 9 {
-      let product = ticks.multipliedReportingOverflow(by: Self.powers[9 - exponent])
-      value = product.overflow ? .max : product.partialValue
-    } else {
-      value = exponent - 9 < Self.powers.count ? ticks / Self.powers[exponent - 9] : 0
-    }
-    let offset = secondsOffset.multipliedReportingOverflow(by: 1_000_000_000)
-    let sum = Int64(clamping: value).addingReportingOverflow(offset.overflow ? 0 : offset.partialValue)
-    return sum.overflow ? .max : sum.partialValue
+    let scaled = UInt128(ticks) * 1_000_000_000
+    // No number of ticks reaches 10^38 nanoseconds.
+    let divisor = (0..<min(exponent, 38)).reduce(UInt128(1)) { power, _ in power * 10 }
+    let value = resolution & 0x80 != 0 ? scaled >> UInt128(exponent) : scaled / divisor
+    return Int64(clamping: Int128(value) + Int128(secondsOffset) * 1_000_000_000)
   }
-
-  private static let powers: [UInt64] = (0..<20).map { exponent in (0..<exponent).reduce(1) { power, _ in power * 10 } }
 }
 
 private enum PcapngOptions {

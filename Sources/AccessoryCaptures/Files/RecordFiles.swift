@@ -143,11 +143,10 @@ struct BtsnoopFormat: RecordFormat {
     let flags = header.u32(at: 8, .big)
     let dropped = header.u32(at: 12, .big)
     defer { drops = dropped }
-    let microseconds = Int64(bitPattern: header.number(at: 16, 8, .big)).subtractingReportingOverflow(Self.yearZero)
-    let time = microseconds.partialValue.multipliedReportingOverflow(by: 1_000)
+    let microseconds = Int128(Int64(bitPattern: header.number(at: 16, 8, .big))) - Int128(Self.yearZero)
     return RecordHeader(
       count: header.u32(at: 4, .big), originalCount: header.u32(at: 0, .big),
-      time: microseconds.overflow || time.overflow ? 0 : time.partialValue,
+      time: Int64(clamping: microseconds * 1_000),
       direction: isMonitor ? .unknown : flags & 1 == 0 ? .sent : .received, flags: flags, lost: dropped - drops)
   }
 }

@@ -1,10 +1,10 @@
+import AccessoryFormats
 import Certificates
 import IAP2
 
 /// JSON written by easim, such as reports, `--json` output, decoded captures, and the data in a trace.
 struct JSONDocument: RedactedDocument {
   let isCapture = false
-  let namesSecrets = true
   private let bytes: [UInt8]
   private let pieces: [JSONText.Piece]
   private var streams: [String: WireStream] = [:]
@@ -71,5 +71,109 @@ struct JSONDocument: RedactedDocument {
       HexInText.rewrite(&text, &names)
     }
     return text == piece.text ? Array(bytes[piece.range]) : JSONText.written(text)
+  }
+}
+
+/// The strings in one or more JSON values, with their positions in a file and their meanings.
+struct JSONText {
+  enum Use: Equatable {
+    /// Text that may contain secrets.
+    case text
+    /// The string is a secret, as the member's key shows.
+    case secret(SecretKind)
+    /// Bytes of the named stream, written in hex.
+    case hex(String)
+    /// Bytes of the named stream, written in base64.
+    case base64(String)
+  }
+
+  /// A string that is not a key.
+  struct Piece {
+    /// The string's position in the file, excluding the quotation marks.
+    let range: Range<Int>
+    /// The string's contents, with escape sequences decoded.
+    let text: [UInt8]
+    var use: Use
+  }
+
+  private(set) var pieces: [Piece] = []
+  private var places: [Range<Int>] = []
+
+  init(_ bytes: ArraySlice<UInt8>) throws(RedactionRefusal) {
+    let values: [JSON5Value]
+    do throws(SourceProblem) {
+      (values, places) = try JSON5.readAll(Array(bytes), file: "", limits: .init(depth: 100), as: .json)
+    } catch {
+      let place = error.position.map { "line \($0.line), column \($0.column): " } ?? ""
+      throw RedactionRefusal("", "not valid JSON: \(place)\(error.message)")
+    }
+    places = places.map { $0.lowerBound + bytes.startIndex..<$0.upperBound + bytes.startIndex }
+    for value in values { _ = read(value) }
+  }
+
+  /// The value of a member or an element: a string, given by its index, or a number.
+  private enum Value {
+    case text(Int)
+    case number(String)
+    case other
+  }
+
+  private mutating func read(_ value: JSON5Value) -> Value {
+    switch value.content {
+    case .text(let text):
+      pieces.append(Piece(range: places[pieces.count], text: Array(text.utf8), use: .text))
+      return .text(pieces.count - 1)
+    case .number(let number): return .number(number.spelling)
+    case .null, .boolean: return .other
+    case .array(let values):
+      var elements: [Value] = []
+      for value in values { elements.append(read(value)) }
+      mark(elements)
+    case .object(let members):
+      var found: [String: Value] = [:]
+      for member in members { found[member.key] = read(member.value) }
+      mark(found)
+    }
+    return .other
+  }
+
+  private mutating func mark(_ elements: [Value]) {
+    // In a trace, a packet consists of these elements: microseconds, cable, sender, event, text and bytes.
+    guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
+      case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
+    else { return }
+    // Transfers on native channels belong to a separate stream. A trace contains a packet twice if a fault changed it,
+    // so changed packets are treated as a separate stream.
+    let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
+    pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
+  }
+
+  private mutating func mark(_ members: [String: Value]) {
+    func text(_ key: String) -> String? {
+      guard case .text(let index)? = members[key] else { return nil }
+      return String(decoding: pieces[index].text, as: UTF8.self)
+    }
+    func set(_ key: String, _ use: Use) {
+      if case .text(let index)? = members[key] { pieces[index].use = use }
+    }
+    for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
+    for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
+    for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
+    // If an object has a serial number, it describes an accessory, so its name is a secret. The names of other objects
+    // are not secret.
+    if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
+    if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
+    guard case .text? = members["hex"] else { return }
+    var cable = ""
+    if case .number(let number)? = members["cable"] { cable = number }
+    let isNative = text("event") == "sessionBytes" || text("event") == "transfer" || text("kind") == "transfer"
+    let kind = isNative ? "native" : text("kind") == "fault" ? "fault" : "packet"
+    set("hex", .hex("\(kind) \(cable) \(text("from") ?? "")"))
+  }
+
+  /// Encodes a string for use between quotation marks. Also escapes `<`, as easim's HTML pages do.
+  static func written(_ text: [UInt8]) -> [UInt8] {
+    let quoted = JSONObject.quoted(String(decoding: text, as: UTF8.self)).replacing("<", with: "\\u003c")
+    return Array(quoted.utf8.dropFirst().dropLast())
   }
 }

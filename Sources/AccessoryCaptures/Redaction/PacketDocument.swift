@@ -7,8 +7,6 @@ import AccessoryFormats
 ///
 /// A file that contains unknown link types or blocks is refused because such data could contain secrets.
 struct PacketDocument: RedactedDocument {
-  let isCapture = true
-  let namesSecrets = true
   private var bytes: [UInt8]
   private let places: CapturePlaces
   private var streams: [WireStream] = []

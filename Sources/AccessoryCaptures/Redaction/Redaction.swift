@@ -99,7 +99,7 @@ public struct Redaction {
     case .pcapng, .pcap, .btsnoop, .packetlogger: return try PacketDocument(bytes, as: form)
     case .raw: return try RawDocument(bytes)
     case .transcript: return TranscriptDocument(bytes)
-    case .log, .hex: return LogDocument(bytes)
+    case .log, .hex: return LogDocument(bytes, as: form)
     }
   }
 }
@@ -129,6 +129,11 @@ protocol RedactedDocument {
   /// Returns the file with its secrets replaced. Call this method only once, because it may release the document's
   /// data.
   mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8]
+}
+
+extension RedactedDocument {
+  var isCapture: Bool { true }
+  var namesSecrets: Bool { true }
 }
 
 /// The structure of a decoded capture, without its contents. Redaction must not change the structure.
@@ -198,8 +203,6 @@ private struct CaptureSketch: Equatable {
 
 /// A file with the raw bytes that one or both sides of a cable sent, in order.
 struct RawDocument: RedactedDocument {
-  let isCapture = true
-  let namesSecrets = true
   private var stream = WireStream()
 
   init() {}
@@ -222,8 +225,6 @@ struct RawDocument: RedactedDocument {
 
 /// A transcript written by `--transcript`.
 struct TranscriptDocument: RedactedDocument {
-  let isCapture = true
-  let namesSecrets = true
   private var bytes: [UInt8]
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -88,11 +88,11 @@ public struct SecretNames: Sendable {
     if kind == .address, value.count == 6 {
       return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
     }
-    let whole = Array("\(kind.label)-\(number)".utf8)
+    let whole = Array("\(kind.rawValue)-\(number)".utf8)
     if whole.count <= value.count {
       return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
     }
-    // A value that is too short for the label is replaced with the number, written in base 26.
+    // A value that is too short for the kind is replaced with the number, written in base 26.
     var rest = number
     var letters: [UInt8] = []
     for _ in 0..<value.count {
@@ -164,5 +164,68 @@ public struct SecretNames: Sendable {
       true
     default: false
     }
+  }
+}
+
+/// The kinds of secrets that ``Redaction`` replaces.
+public enum SecretKind: String, CaseIterable, Sendable {
+  /// Serial numbers and device identifiers.
+  case serial
+  /// MAC addresses and pairing keys.
+  case address
+  /// Names of accessories, devices and people.
+  case name
+  /// Certificates and signatures.
+  case certificate
+  /// Network names and passphrases.
+  case wifi
+  /// Geographic positions.
+  case location
+  /// Other text, and values that are not described in the message catalog.
+  case other
+  /// Data that apps and accessories exchange.
+  case payload
+}
+
+/// A parameter in a control message: its position in the message, and its entry in the catalog.
+struct ParameterPlace {
+  let message: UInt16
+  /// The numbers of the enclosing groups, followed by the parameter's own number.
+  let path: [UInt16]
+  let entry: MessageCatalog.ParameterEntry?
+
+  /// Returns what kind of secret this parameter is, or nil if its value is not secret.
+  ///
+  /// Values known to be harmless are kept. All other values of three or more bytes are replaced, so parameters that are
+  /// missing from the catalog cannot reveal anything.
+  func kind(count: Int) -> SecretKind? {
+    switch message {
+    case 0xAA01, 0xAA03, 0xAA06: return .certificate
+    case 0xAA02, 0x1D03: return nil
+    case 0x5701, 0x5703:
+      if let entry, entry.kind != .utf8 { return nil }
+      return .wifi
+    case 0x6800: return nil
+    case 0x6801, 0x6802: return entry?.kind == .blob ? .payload : nil
+    case 0xFFFB: return .location
+    case 0x4E0A, 0xEA02: return nil
+    default: break
+    }
+    guard let entry else { return count >= 3 ? .other : nil }
+    switch entry.kind {
+    case .u8, .u16, .u32, .u64, .i8, .i16, .number, .list, .none, .group: return nil
+    case .utf8, .blob: break
+    }
+    let name = entry.name
+    if name.contains("MAC") || name.contains("link key") || name == "Bluetooth id" { return .address }
+    if name.contains("serial number") || name.hasSuffix("uid") || name.hasSuffix("UUID") || name == "USB id" {
+      return .serial
+    }
+    if message == 0x1D01 || message == 0x1D06 {
+      // The other values in an identification, such as protocols and versions, are the same for every unit of a
+      // product.
+      return path == [0] ? .name : nil
+    }
+    return name.hasSuffix("name") ? .name : .other
   }
 }

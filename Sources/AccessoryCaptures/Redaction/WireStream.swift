@@ -79,3 +79,224 @@ struct WireStream {
     }
   }
 }
+
+/// The positions of secrets, data and checksums among the bytes that one side sent.
+struct WireLayout {
+  struct Value {
+    let kind: SecretKind
+    let isText: Bool
+    let ranges: [Range<Int>]
+  }
+
+  private(set) var values: [Value] = []
+  /// The positions of all control messages.
+  private(set) var control: [Range<Int>] = []
+  /// The positions of External Accessory data and file transfers, by session.
+  private(set) var data: [Int: [Range<Int>]] = [:]
+  /// The positions of each retransmitted payload and of its first transmission.
+  private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
+  /// The positions of each payload and its checksum.
+  private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
+  /// The positions of bytes outside intact packets.
+  private(set) var damaged: [Range<Int>] = []
+
+  private var kinds: [UInt8: UInt8] = [:]
+  private var expected: UInt8?
+  /// Packets that arrived before a packet with a lower sequence number, by sequence number.
+  private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
+  /// The payload of the most recent packet with each sequence number.
+  private var sent: [UInt8: Range<Int>] = [:]
+  /// The parts of an incomplete control message that have been received so far.
+  private var message: [Range<Int>] = []
+
+  init() {}
+
+  /// Creates the layout of transfers on a native channel, which contain no packets.
+  init(native range: Range<Int>) { data[-1] = [range] }
+
+  init(_ bytes: [UInt8]) {
+    let capture = PacketCapture()
+    let pieces = capture.append(bytes) + capture.finish()
+    var spoiled: [(header: PacketHeader, payload: Range<Int>)] = []
+    for piece in pieces {
+      let inside = piece.range.dropFirst(PacketHeader.size)
+      switch piece.kind {
+      case .packet(let header) where header.payloadCount > 0:
+        let payload = inside.lowerBound..<piece.range.upperBound - 1
+        checksums.append((payload, piece.range.upperBound - 1))
+        take(header, payload, bytes)
+      case .packet, .detection: break
+      case .spoiled(let header):
+        let payload = inside.lowerBound..<piece.range.upperBound - 1
+        checksums.append((payload, piece.range.upperBound - 1))
+        // A damaged packet is usually retransmitted intact.
+        spoiled.append((header, payload))
+      case .unfinished: damaged.append(inside)
+      case .legacy:
+        // An iAP1 frame ends with the same kind of checksum as an iAP2 packet.
+        let payload = piece.range.dropFirst(5).dropLast()
+        guard !payload.isEmpty else { break }
+        checksums.append((payload, piece.range.upperBound - 1))
+        damaged.append(payload)
+      case .message:
+        message = []
+        add(piece.range, bytes)
+      case .skipped: damaged.append(piece.range)
+      }
+    }
+    flush(bytes)
+    for (header, payload) in spoiled {
+      if let twin = twins[Twin(header)]?.last(where: { $0.count == payload.count }) {
+        copies.append((payload, twin))
+      } else {
+        damaged.append(payload)
+      }
+    }
+    damaged += message
+  }
+
+  private struct Twin: Hashable {
+    let sequence: UInt8
+    let session: UInt8
+
+    init(_ header: PacketHeader) { (sequence, session) = (header.sequence, header.session) }
+  }
+
+  private var twins: [Twin: [Range<Int>]] = [:]
+
+  // MARK: Packets
+
+  private mutating func take(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
+    if header.control.contains(.syn) { return begin(header, payload, bytes) }
+    guard header.control.isDisjoint(with: [.eak, .rst, .slp]) else { return }
+    twins[Twin(header), default: []].append(payload)
+    if let first = sent[header.sequence], isBehind(header.sequence), bytes[first] == bytes[payload] {
+      copies.append((payload, first))
+      return
+    }
+    if let expected, header.sequence != expected, header.sequence &- expected < 128, ahead.count < 127 {
+      ahead[header.sequence] = (header, payload)
+      return
+    }
+    deliver(header, payload, bytes)
+    while let expected, let next = ahead.removeValue(forKey: expected) { deliver(next.header, next.payload, bytes) }
+  }
+
+  private func isBehind(_ sequence: UInt8) -> Bool {
+    expected.map { sequence &- $0 >= 128 || ahead[sequence] != nil } ?? false
+  }
+
+  /// Handles a SYN. A SYN starts a new link and declares what the link's sessions carry.
+  private mutating func begin(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
+    flush(bytes)
+    (expected, sent) = (header.sequence &+ 1, [:])
+    damaged += message
+    message = []
+    var place = payload.lowerBound + 10
+    while place + 3 <= payload.upperBound {
+      kinds[bytes[place]] = bytes[place + 1]
+      place += 3
+    }
+  }
+
+  /// Processes, in order, the packets that follow a missing packet.
+  private mutating func flush(_ bytes: [UInt8]) {
+    while !ahead.isEmpty {
+      let start = expected ?? 0
+      guard let next = ahead.keys.min(by: { $0 &- start < $1 &- start }), let found = ahead.removeValue(forKey: next)
+      else { return }
+      damaged += message
+      message = []
+      deliver(found.header, found.payload, bytes)
+    }
+  }
+
+  private mutating func deliver(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
+    expected = header.sequence &+ 1
+    sent[header.sequence] = payload
+    // If the capture contains no SYN, a control session is recognized by the first bytes of a message.
+    let begins = bytes[payload].starts(with: [0x40, 0x40])
+    switch kinds[header.session] ?? (begins || !message.isEmpty ? 0 : 2) {
+    case 0: add(payload, bytes)
+    case 2 where payload.count >= 2:
+      let session = Int(bytes[payload.lowerBound]) << 8 | Int(bytes[payload.lowerBound + 1])
+      data[session, default: []].append(payload.dropFirst(2))
+    default: data[-2 - Int(header.session), default: []].append(payload.dropFirst(2))
+    }
+  }
+
+  // MARK: Messages
+
+  private mutating func add(_ range: Range<Int>, _ bytes: [UInt8]) {
+    control.append(range)
+    message.append(range)
+    while true {
+      let head = message.first(6).flatMap { bytes[$0] }
+      guard head.count == 6 else { return }
+      let count = Int(head[2]) << 8 | Int(head[3])
+      guard head.starts(with: [0x40, 0x40]), count >= 6 else {
+        damaged += message
+        message = []
+        return
+      }
+      let whole = message.first(count)
+      guard whole.reduce(0, { $0 + $1.count }) == count else { return }
+      message = message.dropped(count)
+      let id = UInt16(head[4]) << 8 | UInt16(head[5])
+      let known = MessageCatalog.entry(MessageID(rawValue: id))?.parameters ?? []
+      read(whole.dropped(6), id, [], known, bytes)
+    }
+  }
+
+  private mutating func read(
+    _ ranges: [Range<Int>], _ message: UInt16, _ path: [UInt16], _ known: [MessageCatalog.ParameterEntry],
+    _ bytes: [UInt8]
+  ) {
+    var rest = ranges
+    while !rest.isEmpty {
+      let head = rest.first(4).flatMap { bytes[$0] }
+      let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
+      let value = rest.first(count).dropped(4)
+      guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
+        // The remaining bytes are not valid parameters, so all of them are replaced.
+        return values.append(Value(kind: .other, isText: false, ranges: rest))
+      }
+      rest = rest.dropped(count)
+      let id = UInt16(head[2]) << 8 | UInt16(head[3])
+      let entry = known.first { $0.id == id }
+      let place = ParameterPlace(message: message, path: path + [id], entry: entry)
+      if let entry, entry.kind == .group {
+        read(value, message, path + [id], entry.group, bytes)
+      } else if count > 4, let kind = place.kind(count: count - 4) {
+        let last = value.last.map { bytes[$0.upperBound - 1] }
+        values.append(Value(kind: kind, isText: entry?.kind == .utf8 || entry == nil && last == 0, ranges: value))
+      }
+    }
+  }
+}
+
+extension [Range<Int>] {
+  fileprivate func first(_ count: Int) -> [Range<Int>] {
+    var rest = count
+    var found: [Range<Int>] = []
+    for range in self where rest > 0 {
+      found.append(range.lowerBound..<Swift.min(range.upperBound, range.lowerBound + rest))
+      rest -= Swift.min(rest, range.count)
+    }
+    return found
+  }
+
+  fileprivate func dropped(_ count: Int) -> [Range<Int>] {
+    var rest = count
+    var found: [Range<Int>] = []
+    for range in self {
+      if rest >= range.count {
+        rest -= range.count
+      } else {
+        found.append(range.lowerBound + rest..<range.upperBound)
+        rest = 0
+      }
+    }
+    return found
+  }
+}

@@ -1,24 +1,20 @@
-/// A side of a cable. The raw value is the letter that stands for the side in transcripts and captures.
-public enum WireEnd: String, Sendable {
-  case accessory = "A"
-  case device = "D"
-}
+import AccessoryCore
 
 /// One parsed line of a transcript: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
-public struct TranscriptLine: Equatable, Sendable {
+struct TranscriptLine {
   /// The time as written, in seconds.
-  public let time: String
+  let time: String
   /// The side that sent the packet, or the side that the line describes.
-  public let end: WireEnd
+  let end: Cable.End
   /// The packet's contents, as text.
-  public let text: String
+  let text: String
 
   /// Parses a line. Returns nil if the line is not from a transcript, for example because other text precedes the time.
-  public init?(_ line: some Sequence<UInt8>) {
+  init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
     let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
-    guard words.count == 3, Self.isTime(words[0]), let end = WireEnd(rawValue: String(words[1])) else {
+    guard words.count == 3, Self.isTime(words[0]), let end = Cable.End(rawValue: String(words[1])) else {
       return nil
     }
     time = String(words[0])
@@ -32,7 +28,7 @@ public struct TranscriptLine: Equatable, Sendable {
   }
 
   /// Returns the number that follows `name=` among the first words of a packet's line, or nil if there is none.
-  public func number(_ name: String) -> Int? {
+  func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))
     }

@@ -142,24 +142,23 @@ enum Fixture {
 }
 
 struct DecodedCapture {
-  let form: CaptureForm
-  let entries: [CaptureEntry]
-  let foreignLineCount: Int
-  private let counts: CaptureSummary
+  let decoder: CaptureDecoder
+  private(set) var entries: [CaptureEntry] = []
 
-  init(_ input: [UInt8], as form: CaptureForm? = nil) throws(CaptureError) {
-    let decoder = CaptureDecoder(as: form)
-    var entries: [CaptureEntry] = []
-    try decoder.append(input) { entries.append($0) }
+  /// Decodes `input`, which arrives in chunks of `size` bytes.
+  init(_ input: [UInt8], as form: CaptureForm? = nil, by size: Int = .max) throws(CaptureError) {
+    decoder = CaptureDecoder(as: form)
+    var rest = input[...]
+    while !rest.isEmpty {
+      try decoder.append(Array(rest.prefix(size))) { entries.append($0) }
+      rest = rest.dropFirst(size)
+    }
     try decoder.finish { entries.append($0) }
-    self.form = decoder.form ?? .hex
-    self.entries = entries
-    foreignLineCount = decoder.foreignLines?.count ?? 0
-    counts = decoder.summary
   }
 
-  var isSound: Bool { counts.isSound }
-  var summary: String { counts.text }
+  var form: CaptureForm? { decoder.form }
+  var isSound: Bool { decoder.summary.isSound }
+  var summary: String { decoder.summary.text }
 }
 
 extension Recording {

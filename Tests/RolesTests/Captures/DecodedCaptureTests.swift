@@ -6,20 +6,10 @@ import Testing
 @testable import AccessoryCaptures
 
 @Suite struct DecodedCaptureTests {
-  private static let vectors = [
-    "ff550200ee10", "ff5a001a80011000fc01050400138800ff1e0301000102020134",
-    "ff5a001ac04001008c01050400138800ff1e0301000102020134", "ff5a00104041010114404000061d005d",
-    "ff5a001b404304010440400011ea0000050000b1000600010001c7",
-  ]
-  private static let lines = [
-    "00000000  DETECT",
-    "00000006  SYN seq=1 ack=16 window=5 length=1024 timeout=5000 hold=255 repeats=30 acks=3 "
-      + "sessions=1:control,2:accessory",
-    "00000020  SYN+ACK seq=64 ack=1 window=5 length=1024 timeout=5000 hold=255 repeats=30 acks=3 "
-      + "sessions=1:control,2:accessory",
-    "0000003a  DATA seq=65 ack=1 session=1 1D00 StartIdentification",
-    "0000004a  DATA seq=67 ack=4 session=1 EA00 StartExternalAccessoryProtocolSession protocol=177 session=1",
-  ]
+  private static let vectors = Fixture.vectors.map { Hex.plain($0) }
+  private static let lines = zip(["00000000", "00000006", "00000020", "0000003a", "0000004a"], Fixture.texts).map {
+    "\($0)  \($1)"
+  }
 
   private static func text(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
 
@@ -41,7 +31,7 @@ import Testing
     let capture = try DecodedCapture(Self.text(marked))
     #expect(capture.entries.map(\.from) == ["A", "A", "D", "D", "D"])
     #expect(capture.entries.map(\.line)[2].hasPrefix("00000000  D SYN+ACK seq=64"))
-    #expect(capture.entries.map(\.text) == Self.lines.map { String($0.dropFirst(10)) })
+    #expect(capture.entries.map(\.text) == Fixture.texts)
   }
 
   @Test func damageIsToldAndCounted() throws {
@@ -107,7 +97,7 @@ import Testing
     #expect(capture.form == .transcript)
     #expect(capture.entries.map(\.event) == [.detection, .packet, .spoiled, .skipped, .note])
     #expect(capture.entries.map(\.line) == lines[1...4] + ["0.250000 A closed"])
-    #expect(capture.foreignLineCount == 1)
+    #expect(capture.decoder.foreignLines?.count ?? 0 == 1)
     #expect(!capture.isSound)
     #expect(capture.summary == "2 packets, 1 of them spoiled, 3 bytes skipped")
     #expect(
@@ -124,7 +114,7 @@ import Testing
     transcript.passed(received.span.bytes, from: .device, at: .origin + .milliseconds(1))
     transcript.ended(at: .accessory, nil, at: .origin + .seconds(61))
     let capture = try DecodedCapture(Self.text(written))
-    #expect(capture.foreignLineCount == 0)
+    #expect(capture.decoder.foreignLines?.count ?? 0 == 0)
     #expect(capture.entries.map(\.line) == written)
     #expect(written.count == 7)
   }
@@ -137,16 +127,6 @@ import Testing
     } throws: { error in
       "\(error)" == "3:1: no line is a transcript line, such as '0.000213 D ACK seq=1 ack=0'"
     }
-  }
-
-  private static func streamed(_ input: [UInt8], by size: Int, as form: CaptureForm? = nil) throws -> [CaptureEntry] {
-    let decoder = CaptureDecoder(as: form)
-    var entries: [CaptureEntry] = []
-    for start in stride(from: 0, to: input.count, by: size) {
-      try decoder.append(Array(input[start..<min(start + size, input.count)])) { entries.append($0) }
-    }
-    try decoder.finish { entries.append($0) }
-    return entries
   }
 
   /// A dump in hexdump's format, which consists of words with the low byte first. If the number of bytes is odd, the
@@ -165,7 +145,8 @@ import Testing
       Self.text(marked), Self.text(Self.words), Self.text(["", "note", "0.000213 D ACK seq=1 ack=0", "more"]),
     ]
     for input in inputs {
-      #expect(try Self.streamed(input, by: size, as: CaptureForm(of: input)) == DecodedCapture(input).entries)
+      let pieces = try DecodedCapture(input, as: CaptureForm(of: input), by: size)
+      #expect(pieces.entries == (try DecodedCapture(input)).entries)
     }
   }
 

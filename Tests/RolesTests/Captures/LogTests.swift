@@ -95,55 +95,41 @@ import Testing
     }
   }
 
-  private func decode(
-    _ text: String, as form: CaptureForm? = nil, parts: Int = 1 << 20
-  ) throws -> (
-    CaptureDecoder, [CaptureEntry]
-  ) {
-    let decoder = CaptureDecoder(as: form)
-    var entries: [CaptureEntry] = []
-    let bytes = Array(text.utf8)
-    for start in stride(from: 0, to: bytes.count, by: parts) {
-      try decoder.append(Array(bytes[start..<min(start + parts, bytes.count)])) { entries.append($0) }
-    }
-    try decoder.finish { entries.append($0) }
-    return (decoder, entries)
+  private func decode(_ text: String, as form: CaptureForm? = nil, parts: Int = .max) throws -> DecodedCapture {
+    try DecodedCapture(Array(text.utf8), as: form, by: parts)
   }
 
   @Test(arguments: forms, [1, 7, 1 << 20]) func eachFormHasTheSamePackets(_ form: Form, _ parts: Int) throws {
-    let (decoder, entries) = try decode(form.text, as: .log, parts: parts)
-    let read = decoder.form
-    #expect(read == .log, "\(form.text)")
-    let isSound = decoder.summary.isSound
-    #expect(isSound, "\(entries.map(\.line))")
-    let found = entries.map { "\($0.from) \(Hex.spaced($0.bytes).uppercased())" }
+    let capture = try decode(form.text, as: .log, parts: parts)
+    #expect(capture.form == .log, "\(form.text)")
+    #expect(capture.isSound, "\(capture.entries.map(\.line))")
+    let found = capture.entries.map { "\($0.from) \(Hex.spaced($0.bytes).uppercased())" }
     #expect(found == Self.passed.map { "\($0) \($1)" })
   }
 
-  @Test func timesAreSinceTheFirst() throws {
-    let (_, entries) = try decode(Self.forms[0].text)
-    let times = entries.compactMap { entry in
+  private func times(_ capture: DecodedCapture) -> [Double] {
+    capture.entries.compactMap { entry in
       if case .packet(_, let time, _, _) = entry.place { time.seconds } else { nil }
     }
-    #expect(times == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test func timesAreSinceTheFirst() throws {
+    #expect(times(try decode(Self.forms[0].text)) == [0, 1, 2, 3, 4, 5])
   }
 
   @Test func aVersionBeforeTheFirstLineWithBytesIsNoTime() throws {
-    let (_, entries) = try decode(
+    let capture = try decode(
       "monitor ver 5.66\n[250 ms] RX \(Self.detection)\n1250ms TX \(Self.detection)\n3.75 RX \(Self.detection)\n")
-    let times = entries.compactMap { entry in
-      if case .packet(_, let time, _, _) = entry.place { time.seconds } else { nil }
-    }
-    #expect(times == [0, 1, 3.5])
+    #expect(times(capture) == [0, 1, 3.5])
   }
 
   /// sigrok-cli prints no direction, so each decoder's name is used as a direction.
   @Test func aDecoderOfSigrokIsADirection() throws {
     let lines = Self.pairs(Self.detection).map { "uart-1: \($0)\nuart-1: Stop bit\nuart-2: \($0)" }
-    let (decoder, entries) = try decode(lines.joined(separator: "\n") + "\n")
-    #expect(decoder.form == .log)
-    #expect(Set(entries.map(\.from)) == ["uart-1", "uart-2"])
-    #expect(decoder.skippedLines.count == 6)
+    let capture = try decode(lines.joined(separator: "\n") + "\n")
+    #expect(capture.form == .log)
+    #expect(Set(capture.entries.map(\.from)) == ["uart-1", "uart-2"])
+    #expect(capture.decoder.skippedLines.count == 6)
   }
 
   @Test func linesWithoutBytesAreListed() throws {
@@ -154,9 +140,9 @@ import Testing
       a line at 12:00:01 with pid 4711 and MAC 00:11:22:33:44:55
       accessoryd[77] Packet TX 6: FF 55 02 00 EE 10
       """
-    let (decoder, entries) = try decode(log)
-    #expect(entries.map(\.from) == ["RX", "TX"])
-    let skipped = decoder.skippedLines
+    let capture = try decode(log)
+    #expect(capture.entries.map(\.from) == ["RX", "TX"])
+    let skipped = capture.decoder.skippedLines
     #expect(skipped.ranges == [1...2, 4...4] && skipped.count == 3)
   }
 
