@@ -8,12 +8,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   private let curveKey: OpaquePointer
   private let scalar: [UInt8]
 
-  /// The order of the group. Scalars and nonces must be smaller than the order.
-  static let order: [UInt8] = {
-    let group = Owned(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), EC_GROUP_free)
-    guard let order = EC_GROUP_get0_order(group.pointer) else { preconditionFailure("P-256 has no order") }
-    return order.bigEndianBytes(32)
-  }()
+  static var order: [UInt8] { P256Order.shared.bytes }
 
   /// Creates the key for a scalar. Returns nil unless the scalar has 32 bytes, is at least 1 and is smaller than the
   /// group order.
@@ -61,7 +56,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   /// Tries to sign with this nonce. Returns nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     let group = EC_KEY_get0_group(curveKey)
-    let order = EC_GROUP_get0_order(group)
+    let order = P256Order.shared
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let number = Owned(BN_bin2bn(nonce, 32, nil), BN_free)
     let point = Owned(EC_POINT_new(group), EC_POINT_free)
@@ -70,9 +65,9 @@ final class P256Key: SigningKey, @unchecked Sendable {
       EC_POINT_mul(group, point.pointer, number.pointer, nil, nil, arithmetic.pointer), "the nonce's point")
     LibraryReasons.must(
       EC_POINT_get_affine_coordinates(group, point.pointer, r.pointer, nil, arithmetic.pointer), "the nonce's point")
-    LibraryReasons.must(BN_nnmod(r.pointer, r.pointer, order, arithmetic.pointer), "r")
+    LibraryReasons.must(BN_nnmod(r.pointer, r.pointer, order.number, arithmetic.pointer), "r")
     if BN_is_zero(r.pointer) == 1 { return nil }
-    let inverse = Owned(BN_mod_inverse(nil, number.pointer, order, arithmetic.pointer), BN_free)
+    let inverse = Owned(BN_bin2bn(order.inverse(of: nonce), 32, nil), BN_free)
     guard
       let made = Owned(
         parsed: ECDSA_do_sign_ex(digest, Int32(digest.count), inverse.pointer, r.pointer, curveKey), ECDSA_SIG_free)
@@ -116,7 +111,8 @@ struct P256Signature: Equatable {
 /// previous one gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
-/// of steps; libcrypto does the arithmetic and computes the HMACs. A test checks the vectors of RFC 6979 A.2.5.
+/// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic. A test checks the vectors of RFC 6979
+/// A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different but equally deterministic sequence for the same key and digest. The
 /// sequence is used to sign a certificate again if the signature has the wrong length.

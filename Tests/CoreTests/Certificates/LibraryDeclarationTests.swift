@@ -35,7 +35,8 @@ import Testing
     for (row, pair) in pairs.enumerated() { #expect(pair.ours == pair.header, "row \(row)") }
   }
 
-  @Test func thereIsRoomForTheContextOfExtensions() {
+  @Test func thereIsRoomForTheContextsOfExtensionsAndDigests() {
     #expect(Certificates.X509V3_CTX_byteCount >= MemoryLayout<X509V3_CTX>.size)
+    #expect(MemoryLayout<Certificates.SHA256_CTX>.size >= MemoryLayout<CCrypto.SHA256_CTX>.size)
   }
 }

@@ -97,10 +97,6 @@
 @discardableResult @_extern(c) func EVP_sha1() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_sha256() -> OpaquePointer?
 @discardableResult @_extern(c) func EVP_shake256() -> OpaquePointer?
-@discardableResult @_extern(c) func HMAC(
-  _ evp_md: OpaquePointer?, _ key: UnsafeRawPointer?, _ key_len: Int32, _ data: UnsafePointer<UInt8>?, _ data_len: Int,
-  _ md: UnsafeMutablePointer<UInt8>?, _ md_len: UnsafeMutablePointer<UInt32>?
-) -> UnsafeMutablePointer<UInt8>?
 @discardableResult @_extern(c) func OpenSSL_version(_ type: Int32) -> UnsafePointer<CChar>?
 @discardableResult @_extern(c) func RAND_bytes(_ buf: UnsafeMutablePointer<UInt8>?, _ num: Int32) -> Int32
 @discardableResult @_extern(c) func RSA_new() -> OpaquePointer?
@@ -115,3 +111,15 @@
   _ type: Int32, _ m: UnsafePointer<UInt8>?, _ m_length: UInt32, _ sigbuf: UnsafePointer<UInt8>?, _ siglen: UInt32,
   _ rsa: OpaquePointer?
 ) -> Int32
+@discardableResult @_extern(c) func SHA256_Final(
+  _ md: UnsafeMutablePointer<UInt8>?, _ c: UnsafeMutableRawPointer?
+) -> Int32
+@discardableResult @_extern(c) func SHA256_Init(_ c: UnsafeMutableRawPointer?) -> Int32
+@discardableResult @_extern(c) func SHA256_Update(
+  _ c: UnsafeMutableRawPointer?, _ data: UnsafeRawPointer?, _ len: Int
+) -> Int32
+
+/// Memory for an `SHA256_CTX`.
+struct SHA256_CTX {
+  private var words = InlineArray<14, UInt64>(repeating: 0)
+}
