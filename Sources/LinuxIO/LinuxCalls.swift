@@ -8,6 +8,7 @@ import Glibc
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32
+@_extern(c) func sigabbrev_np(_ signal: Int32) -> UnsafePointer<CChar>?
 @_extern(c) func signalfd(_ descriptor: Int32, _ signals: UnsafePointer<sigset_t>?, _ flags: Int32) -> Int32
 
 @_extern(c) func clinux_epoll_control(
@@ -16,9 +17,6 @@ import Glibc
 @_extern(c) func clinux_epoll_wait(
   _ epoll: Int32, _ events: UnsafeMutableRawPointer?, _ count: Int32, _ timeout: Int64
 ) -> Int32
-@_extern(c) func clinux_find(
-  _ all: UnsafeRawPointer?, _ room: Int, _ bytes: UnsafeRawPointer?, _ count: Int
-) -> UnsafeRawPointer?
 @_extern(c) func clinux_peer_credentials(
   _ socket: Int32, _ pid: UnsafeMutablePointer<Int32>?, _ user: UnsafeMutablePointer<UInt32>?
 ) -> Int32

@@ -56,28 +56,6 @@ public enum TransportError: Error, Equatable, Sendable {
     case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
     }
   }
-
-  /// Replaces the address with the one that the user gave, for a medium that is built on another medium.
-  public func at(_ address: Address) -> Self {
-    switch self {
-    case .notAStream: .notAStream(address)
-    case .noMedium: .noMedium(address)
-    case .simulatorsOnly: .simulatorsOnly(address)
-    case .hostsOnly: .hostsOnly(address)
-    case .nobodyThere(_, let detail): .nobodyThere(address, detail)
-    case .inUse(_, let pid): .inUse(address, pid: pid)
-    case .timedOut(_, let limit): .timedOut(address, after: limit)
-    case .remoteNotAllowed: .remoteNotAllowed(address)
-    case .otherUser(_, let detail): .otherUser(address, detail)
-    case .notPermitted(_, let detail, let fix): .notPermitted(address, detail, fix: fix)
-    case .unusable(_, let detail): .unusable(address, detail)
-    case .noLink(_, let detail): .noLink(address, detail)
-    case .unfinished(_, let links, let last, let detail): .unfinished(address, links: links, last: last, detail)
-    case .left: .left(address)
-    case .failed(_, let detail): .failed(address, detail)
-    case .system(_, let error): .system(address, error)
-    }
-  }
 }
 
 extension TransportError: CustomStringConvertible {

@@ -46,7 +46,7 @@ public enum Transports {
     switch address {
     case .pty, .serial(_, baud: nil): break
     case .serial(_, let baud?):
-      do { _ = try BaudRate.code(baud) } catch { throw .unusable(address, error.description) }
+      try BaudRate.check(baud, at: address)
     default: _ = try destination(address, options: options)
     }
   }
@@ -64,6 +64,7 @@ public enum Transports {
   ) -> any Connecting {
     loop.preconditionCurrent()
     do throws(TransportError) {
+      let cable: Cable
       switch address {
       case .unix, .tcp:
         return SocketConnector(
@@ -73,27 +74,33 @@ public enum Transports {
         // The terminal may now belong to another program.
         if TerminalLink(path: path).isStale { throw .nobodyThere(address, "the program that created the link is gone") }
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
-        let channel = DescriptorChannel(
-          taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)
-        return DelayedAnswer(Cable(main: channel), from: address, on: loop, completion: completion)
+        cable = Cable(
+          main: DescriptorChannel(taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop))
       case .serial(let path, let baud):
-        let channel = try SerialLine.open(path: path, baud: baud, on: loop)
-        return DelayedAnswer(Cable(main: channel).dedicated, from: address, on: loop, completion: completion)
+        cable = Cable(main: try SerialLine.open(path: path, baud: baud, on: loop)).dedicated
       case .local, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
       }
+      return DelayedAnswer(
+        .success((cable, PeerDescription(address: address))), on: loop, completion: completion)
     } catch {
-      return DelayedAnswer(error, on: loop, completion: completion)
+      return DelayedAnswer(.failure(error), on: loop, completion: completion)
     }
+  }
+
+  /// Connects to the socket of an accessory that has another address, which errors then name.
+  package static func connect(
+    toSocketAt path: String, of address: Address, on loop: any PollingLoop, options: TransportOptions,
+    timeout: Duration, completion: @escaping (Answer) -> Void
+  ) throws(TransportError) -> any Connecting {
+    SocketConnector(
+      to: try destination(.unix(path: path), options: options), address: address, on: loop, options: options,
+      timeout: timeout, completion: completion)
   }
 
   /// Returns true if a host, given as a numeric address or as `localhost`, is this machine. Host names that must be
   /// looked up count as other machines.
   package static func isThisMachine(_ host: String) -> Bool {
-    areHere(NameResolver.known(host, port: 0))
-  }
-
-  private static func areHere(_ known: [SocketAddress]?) -> Bool {
-    known?.allSatisfy(\.isLoopback) ?? false
+    NameResolver.known(host, port: 0)?.allSatisfy(\.isLoopback) ?? false
   }
 
   private static func destination(
@@ -109,9 +116,8 @@ public enum Transports {
       throw .unusable(
         address, "port 0 means any free port, and only a listener can use it; connect to the port that it reports")
     case .tcp(let host, let port):
-      let known = NameResolver.known(host, port: port)
-      guard options.allowsRemote || areHere(known) else { throw .remoteNotAllowed(address) }
-      return known.map { .known($0) } ?? .name(host, port: port)
+      guard options.allowsRemote || isThisMachine(host) else { throw .remoteNotAllowed(address) }
+      return NameResolver.known(host, port: port).map { .known($0) } ?? .name(host, port: port)
     case .local, .pty, .serial, .usb, .usbip, .gadget, .bluetooth: throw .notAStream(address)
     }
   }
@@ -122,20 +128,13 @@ final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
 
-  init(
-    _ cable: Cable, from address: Address, on loop: any EventLoop,
-    completion: @escaping (Transports.Answer) -> Void
-  ) {
-    self.cable = cable
+  init(_ answer: Transports.Answer, on loop: any EventLoop, completion: @escaping (Transports.Answer) -> Void) {
+    cable = try? answer.get().cable
     timer = loop.schedule(after: .zero) {
       self.cable = nil
       self.timer = nil
-      completion(.success((cable, PeerDescription(address: address))))
+      completion(answer)
     }
-  }
-
-  init(_ error: TransportError, on loop: any EventLoop, completion: @escaping (Transports.Answer) -> Void) {
-    timer = loop.schedule(after: .zero) { completion(.failure(error)) }
   }
 
   func cancel() {

@@ -61,10 +61,6 @@ private func easim(_ words: [String]) -> ExitCode {
     console.complain(complaint)
     return .usage
   }
-  do throws(LocalError) { try LocalDirectory.refuseOldVariable() } catch {
-    console.complain(error.description)
-    return .usage
-  }
   let code = execute(words, console)
   console.trace?.finish(code, console)
   console.finish()

@@ -43,13 +43,6 @@ import Testing
     #expect(list.err.contains("a different EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
   }
 
-  @Test(arguments: [["list"], ["run", "echo"], ["--version"]])
-  func theOldVariableIsRefusedWithTheNewOne(words: [String]) throws {
-    let old = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("local")]).wait()
-    #expect(old.ending == .exit(2) && old.out == "")
-    #expect(old.err.contains("EASIM_BENCH has been renamed: set EASIM_LOCAL"), "\(old.err)")
-  }
-
   @Test func aListOfOneProtocolHasOnlyThoseThatOfferIt() throws {
     let run = try easim("run", "lawk-view", "echo")
     try run.line("plugged in")

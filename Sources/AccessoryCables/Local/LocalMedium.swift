@@ -21,7 +21,10 @@ struct LocalMedium: Medium {
 
   func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     guard case .local(let path, let serial) = address, let serial else {
-      return try LocalPorts(Self.parts(address).0, on: context.loop).makePort(for:number:)
+      let (directory, loop) = (Self.parts(address).0, context.loop)
+      try directory.make()
+      directory.sweep()
+      return { _, _ in LocalPort(directory, on: loop) }
     }
     let other = path.map { "local:\($0)#" } ?? "local: (or, for a folder, local:\(serial)#)"
     throw TransportError.unusable(
@@ -78,15 +81,15 @@ final class LocalFinder: AccessoryFinder {
     case .inUse(let pid): throw .inUse(address, pid: pid)
     case .gone: throw .left(address)
     }
-    return Transports.connect(
-      to: .unix(path: entry.socketPath), on: loop, options: options, timeout: .seconds(5)
+    return try Transports.connect(
+      toSocketAt: entry.socketPath, of: address, on: loop, options: options, timeout: .seconds(5)
     ) { result in
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
         // If the accessory was unplugged a moment ago, the watcher will report that.
         claim.release()
-        completion(.failure(error.at(address)))
+        completion(.failure(error))
       }
     }
   }

@@ -22,8 +22,11 @@ public final class LocalWatcher {
   private var attached: [String: FoundAccessory] = [:]
   /// The names of cards that disappeared before they could be read.
   private var missed: Set<String> = []
-  /// The most recent card of each accessory. The key is the part of the name that its attachments share.
-  private var recentCards = RecentCards<FoundAccessory>()
+  /// The last state of accessories that have left, used when one reappears too briefly for its card to be read. The key
+  /// is the part of the name that all attachments of an accessory share.
+  private var departed: [Substring: FoundAccessory] = [:]
+  /// How many departed accessories to remember, to limit memory.
+  private static let mostDeparted = 1_000
   private var owners: OwnerWatch?
 
   private enum State {
@@ -165,7 +168,6 @@ public final class LocalWatcher {
 
   private func note(_ accessory: FoundAccessory, _ entry: LocalEntry) {
     let before = attached.updateValue(accessory, forKey: entry.name)
-    recentCards.note(accessory, as: entry.accessoryName, room: max(1_000, attached.count))
     if let before {
       if before != accessory { onEvent(.changed(accessory, from: before)) }
     } else {
@@ -181,12 +183,14 @@ public final class LocalWatcher {
       let ended = accessory.card.flatMap { $0.process.isRunning ? nil : $0.process.pid }
       remove(accessory, ended.map { "its process \($0) has ended" } ?? Self.unplugged)
     } else if missed.remove(entry.name) != nil {
-      onEvent(.passed(recentCards[entry.accessoryName]))
+      onEvent(.passed(departed[entry.accessoryName]))
     }
   }
 
   private func remove(_ accessory: FoundAccessory, _ reason: String) {
     attached[accessory.key] = nil
+    if departed.count >= Self.mostDeparted { departed.removeAll() }
+    departed[LocalEntry.accessoryName(of: accessory.key)] = accessory
     if let process = accessory.card?.process { owners?.remove(process) }
     onEvent(.left(accessory, reason: reason))
   }
@@ -276,24 +280,4 @@ final class OwnerWatch {
     timer?.arm(at: loop.now + Self.period)
     for process in unseen { ended(process) }
   }
-}
-
-/// The last known card of each recent accessory. Used when an accessory reappears too briefly for its card to be read.
-///
-/// To limit memory, the cards are kept in two halves. When the newer half is full, it replaces the older half.
-/// Together, the halves hold the cards of at least `room` and at most twice as many accessories.
-struct RecentCards<Accessory> {
-  private var newer: [Substring: Accessory] = [:]
-  private var older: [Substring: Accessory] = [:]
-
-  mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
-    if newer[name] == nil, newer.count >= room {
-      older = newer
-      newer = [:]
-    }
-    newer[name] = accessory
-  }
-
-  /// The last state stored for this accessory, or nil if there is none.
-  subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

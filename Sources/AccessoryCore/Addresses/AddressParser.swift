@@ -62,7 +62,6 @@ struct AddressParser {
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
     if text.isEmpty { return error(kind, "the kind is missing", "local:") }
-    if kind == "bench" { return error(kind, "the kind 'bench' has been renamed to 'local'", "local:\(rest)") }
     if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") {
       return error(text[...], "the kind is missing", guess)
     }

@@ -60,10 +60,10 @@ public struct UniqueStream: Hashable, Sendable {
     var third = second &+ step
     var fourth = third &+ step
     for _ in 0..<blocks.count / 4 {
-      target[0] = next.littleEndianLanes
-      target[1] = second.littleEndianLanes
-      target[2] = third.littleEndianLanes
-      target[3] = fourth.littleEndianLanes
+      target[0] = next
+      target[1] = second
+      target[2] = third
+      target[3] = fourth
       next &+= stride
       second &+= stride
       third &+= stride
@@ -71,7 +71,7 @@ public struct UniqueStream: Hashable, Sendable {
       target += 4
     }
     for _ in 0..<blocks.count % 4 {
-      target[0] = next.littleEndianLanes
+      target[0] = next
       next &+= step
       target += 1
     }
@@ -139,15 +139,5 @@ public struct UniqueStream: Hashable, Sendable {
     var inverse = odd
     for _ in 0..<5 { inverse &*= 2 &- odd &* inverse }
     return inverse
-  }
-}
-
-extension SIMD2<UInt64> {
-  fileprivate var littleEndianLanes: SIMD2<UInt64> {
-    #if _endian(little)
-      self
-    #else
-      SIMD2(x.littleEndian, y.littleEndian)
-    #endif
   }
 }

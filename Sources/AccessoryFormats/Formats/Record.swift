@@ -135,17 +135,17 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
 public struct Field<Root: Equatable & Sendable>: Sendable {
   /// The key.
   public let key: String
-  let isRequired: Bool
+  private(set) var isRequired = false
   /// The shape of the value, or nil for a key that is never valid.
   let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root. Returns false if the value is invalid.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
   /// If the key is missing and its default depends on other properties, sets the property to that default.
-  let complete: @Sendable (inout Root) -> Void
-  let write: @Sendable (Root, Root) -> JSON5Value?
+  private(set) var complete: @Sendable (inout Root) -> Void = { _ in }
+  private(set) var write: @Sendable (Root, Root) -> JSON5Value? = { _, _ in nil }
   /// Called after all keys have been read. Compares the value that a file gives for a derived key with the value that
   /// follows from the other keys.
-  var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
+  private(set) var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
   /// Creates a key that corresponds to a property.
   ///
@@ -233,14 +233,11 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
 
   private init(refused key: String, _ complaint: String) {
     self.key = key
-    isRequired = false
     shape = { _ in nil }
     read = { value, _, place in
       place.error(value, complaint)
       return true
     }
-    complete = { _ in }
-    write = { _, _ in nil }
   }
 
   /// Creates a required key whose value is a fixed number, such as the version of the format.
@@ -253,7 +250,6 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
       place.error(value, "expected \(number), the format this program reads, found \(value.summary)")
       return false
     }
-    complete = { _ in }
     write = { _, _ in .number(number) }
   }
 
@@ -263,10 +259,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
     self.key = key
-    isRequired = false
     shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
     read = { _, _, _ in true }
-    complete = { _ in }
     write = { root, _ in format.write(value(root)) }
   }
 
@@ -286,11 +280,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// Creates a key that is validated but otherwise ignored, such as `$schema`.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key
-    isRequired = false
     shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
     read = { value, _, place in format.decode(value, nil, place) != nil }
-    complete = { _ in }
-    write = { _, _ in nil }
   }
 }
 

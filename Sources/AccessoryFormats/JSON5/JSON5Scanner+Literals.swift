@@ -113,40 +113,37 @@ extension JSON5Scanner {
   }
 
   private static func number(_ spelling: String) -> JSON5Number? {
-    if let integer = plainInteger(spelling) {
-      return JSON5Number(spelling: spelling, value: Double(integer), integer: integer)
-    }
-    var digits = Substring(spelling)
-    let negative = digits.first == "-"
-    if negative || digits.first == "+" { digits = digits.dropFirst() }
+    let isNegative = spelling.hasPrefix("-")
+    let digits = isNegative || spelling.hasPrefix("+") ? spelling.dropFirst() : spelling[...]
     if digits == "Infinity" || digits == "NaN" {
-      let value = digits == "NaN" ? Double.nan : negative ? -.infinity : .infinity
+      let value = digits == "NaN" ? Double.nan : isNegative ? -.infinity : .infinity
       return JSON5Number(spelling: spelling, value: value, integer: nil)
     }
     if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
       let hex = digits.dropFirst(2)
       guard !hex.isEmpty, hex.utf8.allSatisfy({ Hex.digit($0) != nil }) else { return nil }
       let value = hex.utf8.reduce(0.0) { $0 * 16 + Double(Hex.digit($1) ?? 0) }
-      let integer = Int64((negative ? "-" : "") + hex, radix: 16)
-      return JSON5Number(spelling: spelling, value: negative ? -value : value, integer: integer)
+      let integer = Int64((isNegative ? "-" : "") + hex, radix: 16)
+      return JSON5Number(spelling: spelling, value: isNegative ? -value : value, integer: integer)
     }
-    guard isDecimal(digits), let value = Double(completed(digits)) else { return nil }
-    let signed = negative ? -value : value
-    let integer = Int64((negative ? "-" : "") + digits) ?? Int64(exactly: signed)
-    return JSON5Number(spelling: spelling, value: signed, integer: integer)
+    guard isPlain(digits) else { return nil }
+    if let integer = Int64(spelling) {
+      return JSON5Number(spelling: spelling, value: Double(integer), integer: integer)
+    }
+    return Double(digits).map { value in
+      let signed = isNegative ? -value : value
+      return JSON5Number(spelling: spelling, value: signed, integer: Int64(exactly: signed))
+    }
   }
 
-  /// A fast path for the numbers that are most common in large files: integers of one to eighteen digits without a
-  /// superfluous zero. Returns nil for numbers in any other form.
-  private static func plainInteger(_ spelling: String) -> Int64? {
-    let digits = spelling.utf8
-    guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
-    var integer: Int64 = 0
-    for digit in digits {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-      integer = integer * 10 + Int64(digit - UInt8(ascii: "0"))
-    }
-    return integer
+  /// Returns true for a decimal number that has no second sign and no superfluous leading zero. Swift's own readers of
+  /// numbers, which check the rest, also accept these, hexadecimal numbers and words such as `inf`.
+  private static func isPlain(_ digits: Substring) -> Bool {
+    func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    let bytes = digits.utf8
+    guard let first = bytes.first, isDigit(first) || first == UInt8(ascii: ".") else { return false }
+    if first == UInt8(ascii: "0"), let second = bytes.dropFirst().first, isDigit(second) { return false }
+    return bytes.allSatisfy { isDigit($0) || ".eE+-".utf8.contains($0) }
   }
 
   /// Returns true if a JSON5 number is also valid in JSON. JSON requires digits on both sides of a decimal point and
@@ -157,40 +154,5 @@ extension JSON5Scanner {
     guard !digits.hasPrefix("0x"), !digits.hasPrefix("0X") else { return false }
     guard let point = digits.firstIndex(of: ".") else { return true }
     return digits[digits.index(after: point)...].first?.isNumber ?? false
-  }
-
-  /// Returns true for digits that have no superfluous leading zero. A decimal point and an exponent are optional.
-  private static func isDecimal(_ text: Substring) -> Bool {
-    var rest = text
-    func digits() -> Int {
-      let count = rest.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
-      rest = rest.dropFirst(count)
-      return count
-    }
-    let leadingZero = rest.first == "0"
-    let whole = digits()
-    if leadingZero, whole > 1 { return false }
-    var fraction = 0
-    if rest.first == "." {
-      rest = rest.dropFirst()
-      fraction = digits()
-    }
-    guard whole + fraction > 0 else { return false }
-    if rest.first == "e" || rest.first == "E" {
-      rest = rest.dropFirst()
-      if rest.first == "+" || rest.first == "-" { rest = rest.dropFirst() }
-      guard digits() > 0 else { return false }
-    }
-    return rest.isEmpty
-  }
-
-  /// Returns the number with digits on both sides of its decimal point, as Swift requires.
-  private static func completed(_ digits: Substring) -> String {
-    var text = digits.hasPrefix(".") ? "0" + digits : String(digits)
-    if let point = text.firstIndex(of: ".") {
-      let next = text.index(after: point)
-      if next == text.endIndex || text[next].isLetter { text.insert("0", at: next) }
-    }
-    return text
   }
 }

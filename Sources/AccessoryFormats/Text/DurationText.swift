@@ -23,7 +23,8 @@ public enum DurationText {
     }
     let number = characters.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
     let unit = String(text[number.endIndex...])
-    guard let digits = Digits(String(text[..<number.endIndex])) else {
+    let parts = text[..<number.endIndex].split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else {
       throw OptionError("'\(text)' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'")
     }
     guard !unit.isEmpty else {
@@ -32,7 +33,19 @@ public enum DurationText {
     guard let nanoseconds = units.first(where: { $0.name == unit })?.nanoseconds else {
       throw OptionError("'\(text)' has the unknown unit '\(unit)': the units are ns, us, ms, s, m and h")
     }
-    return try digits.times(nanoseconds, in: text)
+    var decimals = parts.count == 2 ? parts[1] : ""
+    while decimals.last == "0" { decimals.removeLast() }
+    let tooPrecise = OptionError("'\(text)' is more precise than a nanosecond")
+    let tooLong = OptionError("'\(text)' is too long: at most 8760h (a year)")
+    // No multiple of a nanosecond has more decimals than that, even in hours.
+    guard decimals.count <= 13 else { throw tooPrecise }
+    let digits = (parts[0] + decimals).drop { $0 == "0" }
+    guard digits.count <= 24, let value = Int128("0" + digits) else { throw decimals.count > 9 ? tooPrecise : tooLong }
+    let divisor = decimals.reduce(Int128(1)) { divisor, _ in divisor * 10 }
+    let (total, rest) = (value * Int128(nanoseconds)).quotientAndRemainder(dividingBy: divisor)
+    guard rest == 0 else { throw tooPrecise }
+    guard total <= longest.wholeNanoseconds else { throw tooLong }
+    return .nanoseconds(Int64(total))
   }
 
   /// Writes a duration so that ``parse(_:)`` restores it exactly. The unit is hours or minutes if this gives a whole
@@ -58,45 +71,5 @@ public enum DurationText {
 
   private static func isDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
-  private struct Digits {
-    var all: String
-    var decimals: Int
-
-    init?(_ text: String) {
-      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
-      all = parts.joined()
-      decimals = parts.count == 2 ? parts[1].utf8.count : 0
-      while decimals > 0, all.last == "0" {
-        all.removeLast()
-        decimals -= 1
-      }
-    }
-
-    func times(_ unit: Int64, in text: String) throws(OptionError) -> Duration {
-      var divisor: Int64 = 1
-      for _ in 0..<min(decimals, 19) {
-        let (next, overflow) = divisor.multipliedReportingOverflow(by: 10)
-        divisor = overflow ? .max : next
-      }
-      let significant = all.drop { $0 == "0" }
-      guard significant.utf8.count <= 18, let value = Int64("0" + significant) else {
-        throw OptionError(
-          decimals > 9
-            ? "'\(text)' is more precise than a nanosecond"
-            : "'\(text)' is too long: at most 8760h (a "
-              + "year)")
-      }
-      let (high, low) = value.multipliedFullWidth(by: unit)
-      guard divisor > high else { throw OptionError("'\(text)' is too long: at most 8760h (a year)") }
-      let (nanoseconds, rest) = divisor.dividingFullWidth((high, low))
-      guard rest == 0 else { throw OptionError("'\(text)' is more precise than a nanosecond") }
-      guard Duration.nanoseconds(nanoseconds) <= longest else {
-        throw OptionError("'\(text)' is too long: at most 8760h (a year)")
-      }
-      return .nanoseconds(nanoseconds)
-    }
   }
 }

@@ -43,7 +43,6 @@ enum LocalRealm {
 
   static func make() -> AccessoryRealm {
     do {
-      try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
       // When a program calls exit(), its libraries are torn down while other threads are still running. Before the

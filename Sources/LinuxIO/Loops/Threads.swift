@@ -111,6 +111,13 @@ package enum Worker {
   }
 }
 
+/// Changes which threads Foundation considers the main thread.
+package enum MainThread {
+  /// Makes Foundation's `Thread.isMainThread` also return true wherever `isAlso` returns true. The call has no effect
+  /// in programs that link Foundation statically (`-static-stdlib`).
+  package static func isAlso(_ isAlso: @escaping @convention(c) () -> Bool) { clinux_main_thread_is_also(isAlso) }
+}
+
 /// Collects work that other threads pass to a loop, until the loop takes all of it at once.
 ///
 /// The inbox swaps two arrays, so that steady traffic allocates nothing here. A flag outside the lock shows whether

@@ -223,10 +223,6 @@ public enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
   }
 
   private static func name(of signal: Int32) -> String {
-    let names: [Int32: String] = [
-      1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
-      13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
-    ]
-    return names[signal].map { " (\($0))" } ?? ""
+    sigabbrev_np(signal).map { " (SIG\(String(cString: $0)))" } ?? ""
   }
 }

@@ -131,7 +131,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
     // The kernel knows which user owns a unix listener immediately. For a TCP listener, it knows only after the
     // listener has accepted the connection.
-    if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
+    if address.kind != .tcp, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))
     }

@@ -17,33 +17,26 @@ enum RawTerminal {
     guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is not a terminal") }
     // Later hosts are refused, because each of two hosts would get only some of the bytes.
     _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
-    do {
-      try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
-    } catch let error as BaudRate.Unknown {
-      throw .unusable(address, error.description)
-    } catch let error as SystemError {
-      throw .system(address, error)
-    } catch {
-      throw .unusable(address, "\(error)")
-    }
+    if let baud { try BaudRate.check(baud, at: address) }
+    do { try makeRaw(terminal.number, baud: baud) } catch { throw .system(address, error) }
     return terminal
   }
 
   /// On the simulator's side of a pty, the settings affect the other side, which is the actual terminal.
-  static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
+  static func makeRaw(_ descriptor: Int32, baud: Int? = nil) throws(SystemError) {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
     cfmakeraw(&settings)
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
-    if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
+    if let baud, cfsetspeed(&settings, speed_t(baud)) != 0 { throw .last("set the baud rate") }
     // The settings apply immediately, because waiting for output could block, and flushing input would lose bytes that
     // have arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
-    guard let baud else { return }
+    if baud == nil { return }
     // `tcsetattr` succeeds even if it applied only some of the settings.
     var result = termios()
-    guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
+    guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == cfgetospeed(&settings) else {
       throw SystemError("set the baud rate", code: EINVAL)
     }
   }
@@ -79,34 +72,19 @@ enum RawTerminal {
 enum BaudRate {
   static let usual = 115_200
 
-  /// A baud rate for which the system has no code.
-  struct Unknown: Error, CustomStringConvertible {
-    let rate: Int
-
-    var description: String {
-      let below = BaudRate.codes.last { $0.rate < rate }?.rate
-      let above = BaudRate.codes.first { $0.rate > rate }?.rate
-      let near = [below, above].compactMap { $0.map(String.init) }.joined(separator: " and ")
-      return "there is no baud rate \(rate); supported rates near it: \(near)"
-    }
-  }
-
-  static func code(_ rate: Int) throws(Unknown) -> speed_t {
-    guard let entry = codes.first(where: { $0.rate == rate }) else { throw Unknown(rate: rate) }
-    return entry.code
-  }
-
-  private static let codes: [(rate: Int, code: speed_t)] = [
-    (50, speed_t(B50)), (75, speed_t(B75)), (110, speed_t(B110)), (134, speed_t(B134)), (150, speed_t(B150)),
-    (200, speed_t(B200)), (300, speed_t(B300)), (600, speed_t(B600)), (1_200, speed_t(B1200)),
-    (1_800, speed_t(B1800)), (2_400, speed_t(B2400)), (4_800, speed_t(B4800)), (9_600, speed_t(B9600)),
-    (19_200, speed_t(B19200)), (38_400, speed_t(B38400)), (57_600, speed_t(B57600)), (115_200, speed_t(B115200)),
-    (230_400, speed_t(B230400)), (460_800, speed_t(B460800)), (500_000, speed_t(B500000)),
-    (576_000, speed_t(B576000)), (921_600, speed_t(B921600)), (1_000_000, speed_t(B1000000)),
-    (1_152_000, speed_t(B1152000)), (1_500_000, speed_t(B1500000)), (2_000_000, speed_t(B2000000)),
-    (2_500_000, speed_t(B2500000)), (3_000_000, speed_t(B3000000)), (3_500_000, speed_t(B3500000)),
-    (4_000_000, speed_t(B4000000)),
+  /// The rates that `cfsetspeed` knows.
+  private static let all = [
+    50, 75, 110, 134, 150, 200, 300, 600, 1_200, 1_800, 2_400, 4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400,
+    460_800, 500_000, 576_000, 921_600, 1_000_000, 1_152_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000, 3_500_000,
+    4_000_000,
   ]
+
+  static func check(_ rate: Int, at address: Address) throws(TransportError) {
+    if all.contains(rate) { return }
+    let near = [all.last { $0 < rate }, all.first { $0 > rate }].compactMap { $0.map(String.init) }
+    throw .unusable(
+      address, "there is no baud rate \(rate); supported rates near it: \(near.joined(separator: " and "))")
+  }
 }
 
 /// Opens serial lines. A serial line has no peer to wait for, so for both roles, opening the line counts as connecting.

@@ -102,7 +102,7 @@ enum Machine {
     switch error {
     case .writable(let path, by: _, holdsOnlyOwnFiles: true): "chmod 700 \(path.shellWord)"
     case .noParent(let path): "mkdir -p \(path.shellWord) && chmod 700 \(path.shellWord)"
-    case .oldVariable, .writable, .notADirectory, .notOwned, .pathTooLong, .system:
+    case .writable, .notADirectory, .notOwned, .pathTooLong, .system:
       #"export EASIM_LOCAL="$(mktemp -d)""#
     }
   }

@@ -247,7 +247,7 @@ import Testing
       try rig.loop.advance(by: .milliseconds(1))
     }
     try rig.loop.advance(by: .seconds(11))
-    #expect(rig.texts.filter { $0.contains("belong to no packet") }.count == MessageRate.most)
+    #expect(rig.texts.filter { $0.contains("belong to no packet") }.count == ReportLimit.most)
     let counts = rig.texts.filter { $0.hasPrefix("and ") }
     #expect(
       counts.count == 1 && counts[0].contains("more warnings about bytes and messages from the other end in the last"))

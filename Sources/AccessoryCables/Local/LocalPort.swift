@@ -1,28 +1,6 @@
 import AccessoryCore
-import AccessoryProfiles
 import Glibc
 import LinuxIO
-
-/// Creates ports in a local directory for the accessories that this process simulates.
-///
-/// ```swift
-/// let local = try LocalPorts(LocalDirectory.standard(), on: loop)
-/// let accessory = SimulatedAccessory(profile, at: local.makePort(for: profile, number: 1), …)
-/// ```
-public final class LocalPorts {
-  private let directory: LocalDirectory
-  private let loop: any PollingLoop
-
-  /// Creates and checks the local directory, and removes stale files.
-  public init(_ directory: LocalDirectory, on loop: any PollingLoop) throws(LocalError) {
-    (self.directory, self.loop) = (directory, loop)
-    try directory.make()
-    directory.sweep()
-  }
-
-  /// Creates a port for one accessory.
-  public func makePort(for profile: Profile, number: Int) -> any Port { LocalPort(directory, on: loop) }
-}
 
 /// A port in the local directory. Each attachment has a new name, shared by its socket, lock file and card.
 ///
