@@ -43,40 +43,28 @@ import Testing
 
   static let wrongForms: [(String, String, Int, String?)] = [
     ("", "", 0, "local:"),
-    ("unx:/tmp/a.sock", "unx", 0, "unix:/tmp/a.sock"),
     ("unx", "unx", 0, "unix:PATH"),
     ("local", "local", 0, "local:"),
-    ("bench", "bench", 0, "local:"),
-    ("bench:", "bench", 0, "local:"),
-    ("bench:/run/b#EAID01", "bench", 0, "local:/run/b#EAID01"),
-    ("usb", "usb", 0, "usb:"),
-    ("gadget", "gadget", 0, "gadget:"),
     ("tcp", "tcp", 0, "tcp:HOST:PORT"),
     ("TCP:localhost:7000", "TCP", 0, "tcp:localhost:7000"),
     ("./x.sock", "./x.sock", 0, "unix:./x.sock"),
-    ("x.sock", "x.sock", 0, "unix:x.sock"),
     ("/tmp/a:b.sock", "/tmp/a:b.sock", 0, "unix:/tmp/a:b.sock"),
     ("/dev/ttyACM0", "/dev/ttyACM0", 0, "serial:/dev/ttyACM0"),
     ("/dev/pts/3", "/dev/pts/3", 0, "pty:/dev/pts/3"),
-    ("localhost:7000", "localhost:7000", 0, "tcp:localhost:7000"),
     ("[::1]:7000", "[::1]:7000", 0, "tcp:[::1]:7000"),
     ("05ac:12a8", "05ac:12a8", 0, "usb:05ac:12a8"),
     ("1-2.4", "1-2.4", 0, "usb:1-2.4"),
     ("00:11:22:aa:BB:cc", "00:11:22:aa:BB:cc", 0, "bt:00:11:22:AA:BB:CC"),
     ("hci1", "hci1", 0, "bt:hci1"),
     ("bluetooth:glasses", "bluetooth", 0, nil),
-    ("local:/run/b", "/run/b", 6, "local:/run/b#"),
     ("local:#EAID01", "", 6, "local:DIR#EAID01"),
-    ("unix:", "", 5, "unix:PATH"),
     ("unix:~/a.sock", "~/a.sock", 5, "unix:$HOME/a.sock"),
     ("unix:a\0b", "\0", 6, nil),
     ("tcp:", "", 4, "tcp:HOST:PORT"),
     ("tcp:7000", "7000", 4, "tcp:127.0.0.1:7000"),
-    ("tcp:localhost", "", 13, "tcp:localhost:PORT"),
     ("tcp:localhost:", "", 14, "tcp:localhost:PORT"),
     ("tcp:localhost:http", "http", 14, "tcp:localhost:PORT"),
     ("tcp:localhost:65536", "65536", 14, "tcp:localhost:PORT"),
-    ("tcp:localhost:99999999999999999999", "99999999999999999999", 14, "tcp:localhost:PORT"),
     ("tcp:localhost:+1", "+1", 14, "tcp:localhost:PORT"),
     ("tcp::7000", "", 4, "tcp:127.0.0.1:7000"),
     ("tcp:::1:7000", "::1", 4, "tcp:[::1]:7000"),
@@ -84,18 +72,14 @@ import Testing
     ("tcp:[::1]", "", 9, "tcp:[::1]:PORT"),
     ("tcp:[here]:1", "here", 5, "tcp:[::1]:PORT"),
     ("tcp:a b:1", "a b", 4, "tcp:HOST:PORT"),
-    ("usbip:localhost", "", 15, "usbip:localhost:PORT"),
-    ("pty:", "", 4, "pty:PATH"),
     ("serial:", "", 7, "serial:PATH"),
     ("serial:/dev/ttyS0,fast", "fast", 18, "serial:/dev/ttyS0,115200"),
-    ("serial:/dev/ttyS0,", "", 18, "serial:/dev/ttyS0,115200"),
     ("serial:/dev/ttyS0,0", "0", 18, "serial:/dev/ttyS0,115200"),
     ("usb:5ac:12a8", "5ac", 4, "usb:05ac:12a8"),
     ("usb:05ac:0x12a8", "0x12a8", 9, "usb:05ac:12a8"),
     ("usb:apple:12a8", "apple", 4, "usb:VID:PID"),
     ("usb:05ac", "", 8, "usb:05ac:PID"),
     ("usb:05ac:", "", 9, "usb:VID:PID"),
-    ("usb:EAID0123", "EAID0123", 4, "usb:serial=EAID0123"),
     ("usb:serail=1", "serail", 4, "usb:serial=1"),
     ("usb:serial=", "", 11, "usb:serial=S"),
     ("usb:0-1", "0", 4, "usb:BUS-PORT"),
@@ -125,13 +109,6 @@ import Testing
     #expect(error?.problem == "the socket path has 108 bytes; the limit is 107")
   }
 
-  @Test func theMessageNamesPartPlaceAndSuggestion() {
-    let error = #expect(throws: AddressError.self) { try Address(parsing: "unx:/tmp/a.sock") }
-    #expect(
-      error?.description
-        == "unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?")
-  }
-
   @Test func aMessageNeitherSteersATerminalNorFloodsIt() {
     let hostile = "tcp:\u{1B}[2J:1" + String(repeating: "x", count: 100_000)
     let error = #expect(throws: AddressError.self) { try Address(parsing: hostile) }
@@ -146,7 +123,7 @@ import Testing
     var random = SeededRandom(seed: 5)
     let alphabet = Array("abcdeftuxn01259:/#=,.-[]% ~\0é\u{301}")
     var read = 0
-    for _ in 0..<20_000 {
+    for _ in 0..<3_000 {
       var text = Array(Self.rightForms[.random(in: 0..<Self.rightForms.count, using: &random)].0)
       for _ in 0..<Int.random(in: 1...3, using: &random) where !text.isEmpty {
         let place = Int.random(in: 0..<text.count, using: &random)
@@ -165,6 +142,6 @@ import Testing
         #expect(error.offset >= 0 && error.offset + error.part.utf8.count <= error.text.utf8.count)
       }
     }
-    #expect(read > 1_000)
+    #expect(read > 150)
   }
 }

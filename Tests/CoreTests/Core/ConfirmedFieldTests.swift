@@ -13,11 +13,6 @@ struct ConfirmedFieldTests {
     Field(confirmed: "passed", .boolean, "whether all were done") { $0.done == $0.wanted }
   }
 
-  @Test func aKeyThatAgreesWithTheOthersIsRead() throws {
-    let figures = try Self.format.read("{passed: true, done: 3, wanted: 3}", file: "f")
-    #expect(figures == Figures(done: 3, wanted: 3))
-  }
-
   @Test func aKeyThatContradictsTheOthersIsAnErrorAtItsPlace() {
     let error = #expect(throws: SourceProblems.self) {
       try Self.format.read("{passed: true, done: 2, wanted: 3}", file: "f")
@@ -28,9 +23,5 @@ struct ConfirmedFieldTests {
   @Test func aKeyIsNotComparedWhereTheOthersCouldNotBeRead() {
     let error = #expect(throws: SourceProblems.self) { try Self.format.read("{passed: true, done: 10}", file: "f") }
     #expect(error?.problems.count == 1)
-  }
-
-  @Test func aKeyThatIsMissingIsNotCompared() throws {
-    #expect(try Self.format.read("{done: 2, wanted: 3}", file: "f") == Figures(done: 2, wanted: 3))
   }
 }

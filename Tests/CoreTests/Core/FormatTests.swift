@@ -1,4 +1,3 @@
-import AccessoryRuns
 import Testing
 
 @testable import AccessoryFormats
@@ -205,30 +204,6 @@ private enum Effect: Equatable {
   }
 
   @Test(arguments: [
-    ("blnk", "effect 'blnk': unknown effect 'blnk', did you mean 'blink'?"),
-    ("", "effect '': unknown effect '': expected 'blink', 'glow', 'none'"),
-    ("blink,every=5", "effect 'blink,every=5', column 7: every: '5' has no unit: write '5ms', '5s' or '5m'"),
-    ("blink,evry=5s", "effect 'blink,evry=5s', column 7: unknown key 'evry' in effect blink, did you mean 'every'?"),
-    ("blink,sof", "effect 'blink,sof', column 7: unknown word 'sof' for the effect 'blink', did you mean 'soft'?"),
-    ("blink,count", "effect 'blink,count', column 7: the value of 'count' is missing: count=N"),
-    ("blink,", "effect 'blink,', column 7: nothing after the comma"),
-    ("blink,warm=yes", "effect 'blink,warm=yes', column 7: 'blink' has no 'warm': it belongs to 'glow'"),
-    (
-      "blink,count=1,count=2",
-      "effect 'blink,count=1,count=2', column 15: key 'count' occurs twice in effect blink: first at column 7"
-    ),
-    (
-      "blink,count=x,edge=5",
-      "effect 'blink,count=x,edge=5', column 7: count: expected a whole number from 0 to 1000, found text 'x'\n"
-        + "effect 'blink,count=x,edge=5', column 15: edge: unknown value '5': expected 'hard', 'soft'"
-    ),
-  ])
-  func aWrongTextIsNamedWithItsColumn(text: String, message: String) {
-    let error = #expect(throws: SourceProblems.self) { try Effect.format.read(text) }
-    #expect(error?.description == message)
-  }
-
-  @Test(arguments: [
     ("5", "f:1:1: e: expected an effect such as 'blink,every=1s' or an object, found number 5"),
     ("{ every: '1s' }", "f:1:1: e: the key 'kind' is missing"),
     ("{ kind: 5 }", "f:1:9: e.kind: expected text, found number 5"),
@@ -240,50 +215,5 @@ private enum Effect: Equatable {
     let problems = ProblemCollector()
     _ = Effect.format.format.read(try JSON5.read(text, file: "f"), at: Place("e", problems))
     #expect(problems.problems.map(\.description) == [message])
-  }
-
-  @Test func aValueGivesTheKeysOfItsKind() {
-    let members = Effect.format.members(.blink(Blink(every: .seconds(2), count: 4)))
-    #expect(members.map(\.key) == ["every", "count"])
-  }
-
-  // MARK: Derived texts
-
-  @Test func theTableSaysEveryKeyWithItsDefault() {
-    #expect(
-      Blink.format.shape.table == """
-        | key | value | default | meaning |
-        |---|---|---|---|
-        | `every` | 1ms to 1m | `1s` | how often |
-        | `edge` | `hard`, `soft` | `hard` | how it changes |
-        | `count` | 0 to 1000 | `0` | how many times; 0 for ever |
-
-        """)
-    #expect(Lamp.format.shape.table.contains("| `range` | [object](#range) |  | how far it goes |"))
-    #expect(Lamp.Room.format.shape.table.contains("| `name` | string | required | what people call it |"))
-  }
-
-  @Test func helpHasALineForEachKey() {
-    #expect(
-      Blink.format.shape.help == """
-          every=TIME      how often (1ms to 1m; default 1s)
-          edge=hard|soft  how it changes (default hard)
-          count=N         how many times; 0 for ever (0 to 1000; default 0)
-
-        """)
-  }
-
-  @Test func theSchemaHasWhatTheReaderKnows() throws {
-    let schema = Lamp.format.shape.schema(id: "lamp.schema.json")
-    #expect(schema["$id"] == .text("lamp.schema.json"))
-    #expect(schema["additionalProperties"] == .boolean(false))
-    let brightness = schema["properties"]?["brightness"]
-    #expect(brightness?["minimum"] == .number(0))
-    #expect(brightness?["maximum"] == .number(100))
-    #expect(brightness?["default"] == .number(50))
-    #expect(schema["properties"]?["color"]?["enum"] == .array([.text("red"), .text("green")]))
-    #expect(schema["properties"]?["place"]?["$ref"] == .text("#/$defs/room"))
-    #expect(schema["$defs"]?["room"]?["required"] == .array([.text("name")]))
-    #expect(schema["properties"]?["tags"]?["maxItems"] == .number(3))
   }
 }

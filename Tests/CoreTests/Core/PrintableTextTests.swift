@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
+import LinuxIO
 import Testing
 
 @Suite struct PrintableTextTests {
@@ -46,48 +47,39 @@ import Testing
   }
 }
 
-@Suite struct MessageRateTests {
-  private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+@Suite struct ReportLimitTests {
+  private let loop = VirtualLoop()
 
-  @Test func theFirstOfAPeriodAreReportedAndTheOthersCounted() {
-    var rate = MessageRate()
-    for index in 0..<50 { #expect(rate.note(now: at(1_000 + Int64(index))) == (index < MessageRate.most)) }
-    #expect(rate.held == 50 - MessageRate.most)
-    #expect(rate.deadline == at(11_000))
-    #expect(rate.handleTimeout(now: at(10_999)) == 0)
-    #expect(rate.handleTimeout(now: at(11_000)) == 50 - MessageRate.most)
-    #expect(rate.deadline == nil)
-  }
-
-  @Test func aFloodThatGoesOnIsOneCountAPeriod() {
-    var rate = MessageRate()
-    var (reported, counted) = (0, [Int]())
-    for step in Int64(0)..<1_000 {
-      if let due = rate.deadline, due <= at(step * 100) { counted.append(rate.handleTimeout(now: at(step * 100))) }
-      if rate.note(now: at(step * 100)) { reported += 1 }
+  /// Reports a message every 100 ms, and returns what was logged.
+  private func logged(_ counts: [Int], pause: Duration = .zero) throws -> [String] {
+    var texts: [String] = []
+    let limit = ReportLimit("messages", on: loop) { texts.append($0) }
+    for count in counts {
+      for number in 0..<count {
+        limit.report("\(number)")
+        try loop.advance(by: .milliseconds(100))
+      }
+      try loop.advance(by: pause)
     }
-    #expect(reported == MessageRate.most)
-    #expect(counted == [90] + Array(repeating: 100, count: 8))
+    limit.flush()
+    return texts
   }
 
-  @Test func afterAQuietPeriodMessagesAreReportedAgain() {
-    var rate = MessageRate()
-    for _ in 0..<20 { _ = rate.note(now: at(0)) }
-    _ = rate.handleTimeout(now: at(10_000))
-    let early = rate.note(now: at(19_999))
-    #expect(!early)
-    _ = rate.handleTimeout(now: at(20_000))
-    let late = rate.note(now: at(30_000))
-    #expect(late)
+  private let first = (0..<ReportLimit.most).map(String.init)
+
+  @Test func theFirstOfAPeriodAreReportedAndTheOthersCounted() throws {
+    #expect(try logged([50]) == first + ["and 40 more messages in the last 4 s"])
   }
 
-  @Test func fewMessagesNeedNoDeadline() {
-    var rate = MessageRate()
-    for step in Int64(0)..<500 {
-      let isReported = rate.note(now: at(step * 1_100))
-      #expect(isReported)
-      #expect(rate.deadline == nil)
-    }
+  @Test func aFloodThatGoesOnIsOneCountAPeriod() throws {
+    let later = Array(repeating: "and 100 more messages in the last 10 s", count: 2)
+    #expect(try logged([300]) == first + ["and 90 more messages in the last 9 s"] + later)
+  }
+
+  @Test func afterAQuietPeriodMessagesAreReportedAgain() throws {
+    let all = try logged([20, 1], pause: .seconds(20))
+    #expect(all == first + ["and 10 more messages in the last 9 s", "0"])
+    #expect(try logged([5, 5, 5], pause: .seconds(10)).count == 15)
   }
 
   @Test(arguments: [(0, "0"), (999, "999"), (1_240, "1,240"), (-1_234_567, "-1,234,567"), (100_000, "100,000")])

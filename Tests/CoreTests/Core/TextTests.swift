@@ -14,17 +14,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("250", "'250' has no unit: write '250ms', '250s' or '250m'"),
     ("", "'' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'"),
-    ("ms", "'ms' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'"),
     ("1..5s", "'1..5s' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'"),
-    (".5s", "'.5s' is not a duration: write a number and a unit, such as '250ms', '1.5s' or '2m'"),
     ("5 parsecs", "'5 parsecs' has the unknown unit ' parsecs': the units are ns, us, ms, s, m and h"),
-    ("5S", "'5S' has the unknown unit 'S': the units are ns, us, ms, s, m and h"),
-    ("-5s", "'-5s' is negative: a duration is zero or more, such as '250ms'"),
     ("0.5ns", "'0.5ns' is more precise than a nanosecond"),
     ("0.00000000000000000000001s", "'0.00000000000000000000001s' is more precise than a nanosecond"),
-    ("8761h", "'8761h' is too long: at most 8760h (a year)"),
     ("99999999999999999h", "'99999999999999999h' is too long: at most 8760h (a year)"),
     ("99999999999999999999h", "'99999999999999999999h' is too long: at most 8760h (a year)"),
   ])

@@ -15,7 +15,7 @@ import Testing
 
 enum ChannelFactories {
   static let all =
-    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, severable] + faulty
+    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, pty, severable] + faulty
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -46,10 +46,6 @@ enum ChannelFactories {
     try connected(at: .tcp(host: "127.0.0.1", port: 0))
   }
 
-  static let tcp6 = ChannelFactory("TCP over IPv6", traits: sockets) {
-    try connected(at: .tcp(host: "::1", port: 0))
-  }
-
   /// The left end belongs to the host. When the simulator closes the right end, the terminal hangs up, and the kernel
   /// may then discard bytes that the simulator sent but the host has not read.
   static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
@@ -57,13 +53,9 @@ enum ChannelFactories {
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
-  static let severable = ChannelFactory("severable", traits: .all) {
-    let loop = VirtualLoop()
-    let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)
-    return ChannelRig(
-      left: SeverableChannel(around: cable.left, on: loop), right: SeverableChannel(around: cable.right, on: loop),
-      cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
-  }
+  static let severable = virtual(
+    "severable", { LoopbackChannel.makePair(on: $0, capacity: 50_000) }
+  ) { channel, loop, _ in SeverableChannel(around: channel, on: loop) }
 
   /// Faults that keep all bytes in order must also preserve all of a channel's guarantees.
   static let faulty = [
@@ -75,25 +67,23 @@ enum ChannelFactories {
   ]
 
   private static func faulty(_ name: String, _ texts: String..., capacity: Int = 50_000) -> ChannelFactory {
-    ChannelFactory(name, traits: .all) {
-      let loop = VirtualLoop()
-      let cable = LoopbackChannel.makePair(on: loop, capacity: capacity)
-      let faults = try texts.map { try Fault($0) }
-      return ChannelRig(
-        left: FaultChannel(around: cable.left, faults, random: SeededRandom(seed: 1), on: loop),
-        right: FaultChannel(around: cable.right, faults, random: SeededRandom(seed: 2), on: loop),
-        cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
+    virtual(name, { LoopbackChannel.makePair(on: $0, capacity: capacity) }) { channel, loop, seed in
+      FaultChannel(
+        around: channel, try texts.map { try Fault($0) }, random: SeededRandom(seed: seed), on: loop)
     }
   }
 
   private static func virtual(
-    _ name: String, _ make: @escaping @Sendable (VirtualLoop) -> LoopbackCable
+    _ name: String, _ make: @escaping @Sendable (VirtualLoop) -> LoopbackCable,
+    wrap: @escaping @Sendable (_ end: LoopbackChannel, VirtualLoop, _ seed: UInt64) throws -> any Channel = { end, _, _ in
+      end
+    }
   ) -> ChannelFactory {
     ChannelFactory(name, traits: .all) {
       let loop = VirtualLoop()
       let cable = make(loop)
       return ChannelRig(
-        left: cable.left, right: cable.right, cut: { cable.cut() },
+        left: try wrap(cable.left, loop, 1), right: try wrap(cable.right, loop, 2), cut: { cable.cut() },
         run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
     }
   }

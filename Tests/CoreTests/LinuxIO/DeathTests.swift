@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
-import CLinux
 import ChannelSuite
 import Glibc
 import LinuxIO
@@ -21,12 +20,11 @@ enum DeathFactories {
   static let all = sockets + [pty, serial] + aroundSockets + inMemory
 
   static let sockets = [
-    socket("unix socket", .unix), socket("TCP", .tcp), socket("TCP over IPv6", .tcp6),
+    socket("unix socket", .unix), socket("TCP", .tcp),
   ]
 
   /// Socket channels wrapped in faults that do nothing or that hold bytes back.
   static let aroundSockets = [
-    socket("idle faults on a unix socket", .unix) { try faults("loss,chance=0%", around: $0, on: $1) },
     socket("faults on a unix socket", .unix) {
       try faults("latency,delay=1ms", "glue,size=600,wait=1ms", around: $0, on: $1)
     },
@@ -45,10 +43,7 @@ enum DeathFactories {
     "serial line", deaths: [.close, .kill], forgetsUnread: true, closing: .lost("the serial line hung up")
   ) {
     let loop = try EpollLoop()
-    var name = [CChar](repeating: 0, count: 64)
-    let maker = clinux_open_pty(&name, name.count)
-    #expect(maker >= 0)
-    let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let (maker, path) = try openTerminal()
     var made: Result<(cable: Cable, peer: PeerDescription), TransportError>?
     Transports.connect(to: .serial(path: path, baud: nil), on: loop) { made = $0 }
     #expect(loop.run(until: { made != nil }, limit: hangLimit))
@@ -69,13 +64,7 @@ enum DeathFactories {
             return nil
           }, tearDown: rig.dispose)
       }
-    } + [
-      DeathFactory("loopback in real time", deaths: [.close, .cut]) {
-        let loop = try EpollLoop()
-        let cable = LoopbackChannel.makePair(on: loop, capacity: 100_000)
-        return rig(cable.left, ChannelledEnd(cable.right, cut: { cable.cut() }), on: loop)
-      }
-    ]
+    }
 
   // MARK: Making them
 

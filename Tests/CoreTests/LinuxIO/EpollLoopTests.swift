@@ -98,24 +98,6 @@ import Testing
     watch.cancel()
   }
 
-  @Test func deadlinesThatAreFarAndNearComeInTheirOrderAndNoneTooSoon() {
-    var fired: [Int] = []
-    let begin = loop.now
-    loop.schedule(after: .milliseconds(40)) { fired.append(40) }
-    loop.schedule(after: .milliseconds(15)) { [loop] in
-      fired.append(15)
-      loop.schedule(after: .milliseconds(12)) { fired.append(27) }
-      loop.schedule(after: .milliseconds(1)) { fired.append(16) }
-    }
-    #expect(loop.run(until: { fired.count == 4 }, limit: hangLimit))
-    #expect(fired == [15, 16, 27, 40])
-    #expect(loop.now - begin >= .milliseconds(40))
-  }
-
-  @Test func aLimitEndsARunThatWaitsForNothing() {
-    #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
-  }
-
   @Test func stopEndsARunFromWithinAndTheLoopCanRunAgain() {
     var turns = 0
     loop.schedule(after: .zero) { [loop] in
@@ -148,20 +130,5 @@ import Testing
     inside.wait()
     loop.stop()
     #expect(loop.isCurrent)
-  }
-
-  @Test func severalLoopsInAProcessDoNotDisturbEachOther() throws {
-    let loops = try (0..<4).map { try EpollLoop(seed: UInt64($0)) }
-    let counter = Atomic<Int>(0)
-    let done = Flag()
-    for loop in loops { try loop.start() }
-    @Sendable func pass(_ index: Int) {
-      if counter.add(1, ordering: .relaxed).newValue == 4_000 { return done.raise() }
-      loops[(index + 1) % loops.count].execute { pass(index + 1) }
-    }
-    loops[0].execute { pass(0) }
-    done.wait()
-    for loop in loops { loop.stop() }
-    #expect(counter.load(ordering: .relaxed) == 4_000)
   }
 }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import CLinux
 import Foundation
 import Glibc
 import LinuxIO
@@ -29,6 +30,14 @@ final class Flag: Sendable {
   func wait() {
     precondition(semaphore.wait(timeout: .now() + 30) == .success, "a flag was not raised within \(hangLimit)")
   }
+}
+
+/// Opens a pseudo terminal. Returns the test's side, and the name of the other side.
+func openTerminal() throws -> (descriptor: Int32, name: String) {
+  var name = [CChar](repeating: 0, count: 64)
+  let descriptor = clinux_open_pty(&name, name.count)
+  guard descriptor >= 0 else { throw SystemError("make a pseudo terminal", code: errno) }
+  return (descriptor, String(terminated: name))
 }
 
 final class ThreadGroup {

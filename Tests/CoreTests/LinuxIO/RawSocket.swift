@@ -68,6 +68,36 @@ final class RawSocket: @unchecked Sendable {
   }
 }
 
+/// Plain blocking TCP sockets on this machine.
+enum RawTCP {
+  static func listen(backlog: Int32) throws -> (descriptor: Int32, port: UInt16) {
+    var name = sockaddr_in()
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = try make(&name, port: 0) {
+      bind($0, $1, size) == 0 && Glibc.listen($0, backlog) == 0 && getsockname($0, $1, &size) == 0
+    }
+    return (descriptor, UInt16(bigEndian: name.sin_port))
+  }
+
+  static func connect(_ port: UInt16) throws -> Int32 {
+    var name = sockaddr_in()
+    return try make(&name, port: port) { Glibc.connect($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
+  }
+
+  private static func make(
+    _ name: inout sockaddr_in, port: UInt16, _ prepare: (Int32, UnsafeMutablePointer<sockaddr>) -> Bool
+  ) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    (name.sin_family, name.sin_port) = (sa_family_t(AF_INET), port.bigEndian)
+    name.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let isPrepared = withUnsafeMutablePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { prepare(descriptor, $0) }
+    }
+    guard isPrepared else { throw SystemError("make a TCP socket", code: errno) }
+    return descriptor
+  }
+}
+
 final class DescriptorLimit {
   private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 

@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test func aListenerThatNeverAnswersIsTimedOut() throws {
-    let (listener, port) = try silentListener()
+    let (listener, port) = try RawTCP.listen(backlog: 0)
     defer { close(listener) }
     let loop = try EpollLoop()
     let address = Address.tcp(host: "127.0.0.1", port: port)
@@ -165,19 +165,4 @@ import Testing
     }
     return nil
   }()
-
-  private func silentListener() throws -> (descriptor: Int32, port: UInt16) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var name = sockaddr_in()
-    name.sin_family = sa_family_t(AF_INET)
-    name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 0) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard result else { throw SystemError("listen", code: errno) }
-    return (descriptor, UInt16(bigEndian: name.sin_port))
-  }
 }

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 import LinuxIO
 import TestSupport
@@ -68,44 +67,9 @@ import Testing
     two.close()
   }
 
-  @Test func aHostThatClosesAndComesBackIsANewCable() throws {
-    let meeting = try Meeting(at: address)
-    for _ in 0..<3 {
-      let both = try meeting.connect()
-      let recorder = both.accessory.startRecording()
-      both.host.send("hello")
-      both.host.close()
-      #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
-      #expect(recorder.text == "hello")
-      #expect(recorder.end == .closedByPeer)
-    }
-    #expect(meeting.accepted.count == 3)
-  }
-
-  @Test func aPausedEndThatWaitsForRoomEndsWithAHangUp() throws {
-    let meeting = try Meeting(at: address)
-    let host = open(path, O_RDWR | O_NOCTTY)
-    #expect(meeting.loop.run(until: { meeting.accepted.count == 1 }, limit: hangLimit))
-    let channel = meeting.accepted[0].cable.main
-    let recorder = channel.startRecording()
-    while channel.send([UInt8](repeating: 0, count: 10_000)) == 10_000 {}
-    channel.pauseReading()
-    #expect(write(host, "last words", 10) == 10)
-    close(host)
-    #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
-    #expect(recorder.text == "")
-    #expect(recorder.end == .lost("it closed the channel; 10 of its bytes were not read"))
-  }
-
   @Test func aLinkInUseNamesWhoMadeItsTerminal() throws {
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
-    try meeting.connect().close()
-  }
-
-  @Test func aLinkToATerminalThatIsGoneIsReplaced() throws {
-    symlink("/dev/pts/999999", path)
-    let meeting = try Meeting(at: address)
     try meeting.connect().close()
   }
 
@@ -118,10 +82,9 @@ import Testing
   }
 
   @Test func aTerminalThatIsYoungerThanTheLinkToItIsSomebodyElses() throws {
-    var name = [CChar](repeating: 0, count: 64)
-    let other = clinux_open_pty(&name, name.count)
+    let (other, name) = try openTerminal()
     defer { close(other) }
-    leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    leaveLink(to: name)
     let answer = try EpollLoop().connect(to: address)
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
@@ -132,11 +95,10 @@ import Testing
     #expect(errno == EAGAIN)
   }
 
-  @Test func aLinkToWhatIsSomebodyElsesByNowIsReplaced() throws {
-    var name = [CChar](repeating: 0, count: 64)
-    let other = clinux_open_pty(&name, name.count)
+  @Test(arguments: [true, false]) func aLinkToWhatIsGoneOrSomebodyElsesByNowIsReplaced(isGone: Bool) throws {
+    let (other, name) = try openTerminal()
     defer { close(other) }
-    leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    leaveLink(to: isGone ? "/dev/pts/999999" : name)
     let meeting = try Meeting(at: address)
     try meeting.connect().close()
   }
@@ -189,7 +151,7 @@ import Testing
     let address = Address.pty(path: folder + "/line")
     let meeting = try Meeting(at: address)
     // The directory that contains the link disappears while the host has the terminal open by its device name.
-    let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
+    let host = open(try #require(FilePath.target(ofLink: folder + "/line")), O_RDWR | O_NOCTTY)
     unlink(folder + "/line")
     rmdir(folder)
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
@@ -201,24 +163,11 @@ import Testing
     #expect(meeting.loop.run(until: { recorder.end == .closedByPeer }, limit: hangLimit))
   }
 
-  @Test func aMissingDirectoryIsNamedAsSuch() {
-    let address = Address.pty(path: directory.path + "/none/line")
-    #expect(throws: TransportError.unusable(address, "the directory does not exist; create it first")) {
-      try Meeting(at: address)
-    }
-  }
-
   @Test func aTerminalThatIsNotThereIsNobody() throws {
     #expect(try EpollLoop().refusal(from: address) == .nobodyThere(address, "No such file or directory"))
   }
 
-  private var target: String? { readLink(path) }
-
-  private func readLink(_ path: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: 256)
-    let count = readlink(path, &buffer, buffer.count)
-    return count >= 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
-  }
+  private var target: String? { FilePath.target(ofLink: path) }
 }
 
 /// Tests serial lines, using a pty in place of the line. The test holds the other side of the pty.
@@ -230,10 +179,7 @@ import Testing
 
   init() throws {
     loop = try EpollLoop()
-    var name = [CChar](repeating: 0, count: 64)
-    farDescriptor = clinux_open_pty(&name, name.count)
-    guard farDescriptor >= 0 else { throw SystemError("make a pty", code: errno) }
-    line = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    (farDescriptor, line) = try openTerminal()
     farEnd = DescriptorChannel(taking: farDescriptor, as: .terminal(hangUp: .closedByPeer), on: loop)
   }
 

@@ -31,11 +31,6 @@ import Testing
     #expect(Set(reasons.map(\.description)).count == reasons.count)
   }
 
-  @Test(arguments: addresses) func anErrorMovesToTheAddressThatTheUserNamed(text: String) throws {
-    let (there, named) = (Address.unix(path: "/elsewhere"), try Address(parsing: text))
-    #expect(Self.reasons(there).map { $0.at(named) } == Self.reasons(named))
-  }
-
   /// The wording depends on the medium: no program "listens" on a serial line.
   @Test(arguments: [
     ("unix:/tmp/a.sock", "no accessory listens at unix:/tmp/a.sock: No such file or directory"),

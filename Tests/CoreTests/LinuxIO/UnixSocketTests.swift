@@ -72,13 +72,6 @@ import Testing
     #expect(directory.names == ["a.sock"])
   }
 
-  @Test func aMissingDirectoryIsNamedAsSuch() {
-    let address = Address.unix(path: directory.path + "/none/a.sock")
-    #expect(throws: TransportError.unusable(address, "the directory does not exist; create it first")) {
-      try Meeting(at: address)
-    }
-  }
-
   @Test func aPathThatIsTooLongIsRefusedOnBothSides() throws {
     let address = Address.unix(path: "/" + String(repeating: "a", count: 107))
     #expect(throws: TransportError.unusable(address, "a socket path has at most 107 bytes")) {
@@ -174,35 +167,6 @@ import Testing
     #expect(little > 0 && little < usual)
   }
 
-  @Test func aThousandConnectionsShareOneLoop() throws {
-    let loop = try EpollLoop()
-    let count = 1_000
-    var hosts: [(channel: any Channel, recorder: ChannelRecorder)] = []
-    var echoes: [Echo] = []
-    let listener = try Transports.listen(at: address, on: loop) {
-      if case .accepted(let cable, _) = $0 { echoes.append(Echo(cable.main)) }
-    }
-    for _ in 0..<count {
-      Transports.connect(to: address, on: loop) {
-        guard let cable = try? $0.get().cable else { return }
-        hosts.append((cable.main, cable.main.startRecording()))
-      }
-    }
-    #expect(loop.run(until: { hosts.count == count && echoes.count == count }, limit: hangLimit))
-    for round in 1...3 {
-      for (index, host) in hosts.enumerated() {
-        host.channel.send([UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 500))
-      }
-      #expect(loop.run(until: { hosts.allSatisfy { $0.recorder.bytes.count == 500 * round } }, limit: hangLimit))
-    }
-    for (index, host) in hosts.enumerated() {
-      #expect(host.recorder.bytes.allSatisfy { $0 == UInt8(truncatingIfNeeded: index) })
-      host.channel.close()
-    }
-    #expect(loop.run(until: { echoes.allSatisfy { $0.end == .closedByPeer } }, limit: hangLimit))
-    listener.close()
-  }
-
   /// The descriptor limit applies to the whole process, so the test runs in a separate one. If another thread releases
   /// a descriptor, one more connection is accepted, and the next failure counts as a new problem.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
@@ -230,18 +194,4 @@ import Testing
     if listening { listen(socket, 0) } else { close(socket) }
     return socket
   }
-}
-
-final class Echo: ChannelHandler {
-  private let channel: any Channel
-  private(set) var end: ChannelEnd?
-
-  init(_ channel: any Channel) {
-    self.channel = channel
-    channel.start(self)
-  }
-
-  func channel(_ channel: any Channel, received bytes: RawSpan) { #expect(channel.send(bytes) == bytes.byteCount) }
-  func channelIsWritable(_ channel: any Channel) {}
-  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }

@@ -146,17 +146,6 @@ import Testing
     #expect(loop == nil)
   }
 
-  @Test func workFromOtherThreadsArrives() throws {
-    let group = ThreadGroup()
-    let log = LoopBound(Log(4), on: loop)
-    for thread in 0..<4 {
-      group.run { [loop] in for number in 0..<1_000 { loop.execute { log.value.note(thread, number) } } }
-    }
-    while log.value.counts.reduce(0, +) < 4_000 { try loop.step() }
-    group.wait()
-    #expect(log.value.isInOrder)
-  }
-
   @Test func anotherThreadIsNotOnTheLoopWhileItRuns() throws {
     let group = ThreadGroup()
     let result = Flag()

@@ -94,20 +94,24 @@ import Testing
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")
-    for links in 1...4 {
+    for (links, pause) in [(1, 40), (2, 80), (3, 100), (4, 100)] {
       rig.finder.answer("a", .success(rig.cable))
       rig.owner.end("a", linkWasUp: true, unfinishedAt: "AA00")
       #expect(rig.dialer.isUnfinished)
       #expect(
         rig.dialer.trouble?.detail == "it set up a link \(links == 1 ? "once" : "\(links) times") but never became "
           + "ready; the last link ended after AA00 (it hung up)")
-      try rig.pass(.seconds(10))
+      try rig.pass(.milliseconds(pause - 1))
+      #expect(rig.finder.attempts.count == links)
+      try rig.pass(.milliseconds(1))
       #expect(rig.finder.attempts.count == links + 1)
     }
     rig.finder.answer("a", .success(rig.cable))
     #expect(rig.dialer.isUnfinished, "it is not ready yet")
     rig.owner.end("a", linkWasUp: true)
     #expect(!rig.dialer.isUnfinished && rig.dialer.trouble == nil)
+    try rig.pass(.milliseconds(20))
+    #expect(rig.finder.attempts.count == 6, "the pause is short again")
   }
 
   @Test func whatLeavesIsNotAskedForAgain() throws {

@@ -19,10 +19,6 @@ import Testing
     #"{"v":1,"name":"Echo","serial":"S1","manufacturer":"m","model":"L","protocols":["a","b"],"pid":4711,"#
     + #""processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}"#
 
-  @Test func aCardReadsAsItWasWritten() throws {
-    #expect(try read(card.json(socket: entry.socketFile)) == card)
-  }
-
   @Test func aCardIsOneObjectOnOneLine() throws {
     let card = LocalCard(
       PortAppearance(name: "Echo", serial: "S1", manufacturer: "m", model: "L", protocols: ["a", "b"]),

@@ -43,13 +43,12 @@ import Testing
 
   @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
     let host = try Host(lab)
     try host.dialer.start()
     let watcher = lab.watcher()
     try watcher.start()
-    let accessory = lab.accessory(
-      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"), on: local)
+    let accessory = try lab.accessory(
+      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"))
     try accessory.plugIn()
     lab.run(until: { host.log.appearances.count == 5 })
     #expect(
@@ -71,10 +70,9 @@ import Testing
 
   @Test func onlyTheCableThatIsWantedIsTaken() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
     var visitors: [String] = []
     let accessories = try ["S1", "S2", "S3"].map { serial in
-      lab.accessory(try lab.profile(serial: serial), on: local) { event in
+      try lab.accessory(try lab.profile(serial: serial)) { event in
         if case .note(let text) = event.kind, text.hasPrefix("device connected") { visitors.append(serial) }
       }
     }
@@ -90,8 +88,7 @@ import Testing
 
   @Test func aCableThatAnotherHostHasIsWaitedForAndItsOwnerNamed() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
+    let accessory = try lab.accessory(try lab.profile(serial: "S1"))
     try accessory.plugIn()
     let (first, second) = (try Host(lab), try Host(lab))
     try first.dialer.start()
@@ -109,8 +106,7 @@ import Testing
 
   @Test func whatTheIdentificationContradictsIsAWarning() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
+    let accessory = try lab.accessory(try lab.profile(serial: "S1"))
     try accessory.plugIn()
     let there = try #require(try lab.directory.look().accessories.first)
     let entry = try #require(LocalEntry(there.key, in: lab.directory))
@@ -132,8 +128,7 @@ import Testing
 
   @Test func whenTheDeviceLeavesTheCardShowsTheFlickerThatTheNextOneWillSee() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
-    let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: local)
+    let accessory = try lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"))
     try accessory.plugIn()
     let host = try Host(lab)
     try host.dialer.start()

@@ -43,11 +43,16 @@ final class LocalLab {
     }
   }
 
+  /// Creates ports in the directory. The first of them creates the directory.
+  private(set) lazy var ports = PortMaker(.standard, PortContext(on: loop))
+
+  var address: Address { .local(directory: directory.path, serial: nil) }
+
   func accessory(
-    _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
-  ) -> SimulatedAccessory {
+    _ profile: Profile, report: @escaping (TimelineEvent) -> Void = { _ in }
+  ) throws -> SimulatedAccessory {
     SimulatedAccessory(
-      profile, at: local.makePort(for: profile, number: 1),
+      profile, at: try ports.makePort(at: address, for: profile),
       authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
       report: report)
   }

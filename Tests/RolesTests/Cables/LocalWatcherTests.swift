@@ -10,16 +10,14 @@ import Testing
 @Suite(.waits) struct LocalWatcherTests {
   struct Scene {
     let lab: LocalLab
-    let local: LocalPorts
     let watcher: LocalWatcher
     let accessory: SimulatedAccessory
 
     init() throws {
       lab = try LocalLab()
-      local = try LocalPorts(lab.directory, on: lab.loop)
       watcher = lab.watcher()
       try watcher.start()
-      accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
+      accessory = try lab.accessory(try lab.profile(serial: "S1"))
       try accessory.plugIn()
       lab.run(until: { lab.changes.count == 1 })
     }
@@ -37,9 +35,8 @@ import Testing
 
   @Test func whatIsThereAlreadyIsToldAtOnceAndOnce() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
     for serial in ["S1", "S2", "S3"] {
-      let accessory = lab.accessory(try lab.profile(serial: serial), on: local)
+      let accessory = try lab.accessory(try lab.profile(serial: serial))
       try accessory.plugIn()
       defer { accessory.unplug() }
       // Each card is kept until the watcher has seen it.
@@ -61,8 +58,7 @@ import Testing
     lab.settle()
     #expect(lab.changes == [])
     for level in 1...(depth + 1) where level <= depth { mkdir(lab.root + String(repeating: "/d", count: level), 0o700) }
-    let local = try LocalPorts(lab.directory, on: lab.loop)
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
+    let accessory = try lab.accessory(try lab.profile(serial: "S1"))
     try accessory.plugIn()
     lab.run(until: { !lab.changes.isEmpty })
     #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]"])
@@ -84,10 +80,9 @@ import Testing
 
   @Test func anAccessoryThatIsGoneBeforeItsCardIsReadIsToldAllTheSame() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory, on: lab.loop)
     let watcher = lab.watcher()
     try watcher.start()
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
+    let accessory = try lab.accessory(try lab.profile(serial: "S1"))
     // The loop does not run between these steps, so the watcher runs too late to read any card.
     for _ in 0..<3 {
       try accessory.plugIn()
@@ -116,7 +111,7 @@ import Testing
       rename(to, from)
     }
     unlink(from)
-    let late = lab.accessory(try lab.profile(serial: "S2"), on: scene.local)
+    let late = try lab.accessory(try lab.profile(serial: "S2"))
     try late.plugIn()
     staying.unplug()
     lab.run(until: { lab.changes.count == 4 })

@@ -16,21 +16,14 @@ final class FaultRig {
   let atRight = ChannelRecorder()
   private(set) var arrivals: [Double] = []
 
-  convenience init(
-    _ faults: String..., seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
-    isTransfers: Bool = false, starts: Bool = true
-  ) throws {
-    try self.init(faults, seed: seed, capacity: capacity, unit: unit, isTransfers: isTransfers, starts: starts)
-  }
-
   init(
-    _ faults: [String], seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
-    isTransfers: Bool = false, starts: Bool = true
+    _ faults: String..., chain: [Fault] = [], seed: UInt64 = 7, capacity: Int = 256 * 1024,
+    unit: FaultUnit = .linkPackets, isTransfers: Bool = false, starts: Bool = true
   ) throws {
     cable = LoopbackChannel.makePair(on: loop, capacity: capacity, keepsTransfersApart: isTransfers)
     let reports = Reports()
     left = FaultChannel(
-      around: cable.left, try faults.map { try Fault($0) }, random: SeededRandom(seed: seed), unit: unit, on: loop
+      around: cable.left, try faults.map { try Fault($0) } + chain, random: SeededRandom(seed: seed), unit: unit, on: loop
     ) { reports.texts.append($0.description) }
     right = cable.right
     self.reports = reports

@@ -49,10 +49,6 @@ import Testing
     let words = kind.fields.flatMap { field in if case .words(let words) = field.shape { words } else { [String]() } }
     #expect(Set(words).count == words.count)
   }
-
-  @Test func namesAreUnique() {
-    #expect(Set(Fault.format.names).count == Fault.format.names.count)
-  }
 }
 
 @Suite struct LinkPresetTests {
@@ -69,41 +65,15 @@ import Testing
     }
   }
 
-  @Test func anyFaultMayStandWhereAPresetMay() throws {
-    #expect(try LinkPreset.faults("loss,chance=5%") == [try Fault("loss,chance=5%")])
-  }
-
-  @Test func aWrongNameGetsTheNearestOfBoth() {
-    for (text, near) in [("bluetoth", "'bluetooth'"), ("los,chance=5%", "'loss'")] {
-      #expect {
-        try LinkPreset.faults(text)
-      } throws: {
-        "\($0)".contains("did you mean \(near)?")
-      }
-    }
-  }
-
   /// Each case has a preset, a number of seconds, and the number of bytes that pass in that time at the rate that users
   /// reported.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
-    let faults = try LinkPreset.faults(name).map(\.description)
-    let rig = try FaultRig(faults)
+    let rig = try FaultRig(chain: try LinkPreset.faults(name))
     let writer = Writer(rig.left, count: 1_000_000)
     rig.atLeft.onWritable = { writer.write() }
     writer.write()
     try rig.loop.advance(by: .seconds(seconds))
     #expect(abs(rig.atRight.bytes.count - bytes) <= bytes / 50)
-  }
-
-  @Test func onlyBigWritesCollapse() throws {
-    let faults = try LinkPreset.faults("big-writes").map(\.description)
-    func time(_ size: Int) throws -> Double {
-      let rig = try FaultRig(faults)
-      try rig.sendOut([UInt8](repeating: 1, count: size))
-      return try #require(rig.arrivals.last)
-    }
-    #expect(try time(2_048) == 0)
-    #expect(try time(2_050) > 1)
   }
 }

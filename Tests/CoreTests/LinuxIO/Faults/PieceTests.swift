@@ -14,16 +14,6 @@ import Testing
     #expect(rig.count(.in) == count(hits: 1, bytes: 1_000))
   }
 
-  @Test func theSameSeedSplitsTheSame() throws {
-    func receptions(seed: UInt64) throws -> [Int] {
-      let rig = try FaultRig("split,size=9,in", seed: seed)
-      try rig.sendIn([UInt8](repeating: 0, count: 500))
-      return rig.atLeft.receptions
-    }
-    #expect(try receptions(seed: 1) == receptions(seed: 1))
-    #expect(try receptions(seed: 1) != receptions(seed: 2))
-  }
-
   @Test func aGapLiesBetweenPieces() throws {
     let rig = try FaultRig("split,size=1,gap=10ms,out")
     rig.left.send("abc")
@@ -188,18 +178,5 @@ import Testing
     #expect(read.sequences.count >= 5)
     #expect(read.skipped == 0 && read.spoiled == 0)
     #expect((5_000...6_100).contains(rig.atLeft.bytes.count))
-  }
-
-  @Test func noiseFollowsTheSeed() throws {
-    func noise(_ seed: UInt64) throws -> [UInt8] {
-      let rig = try FaultRig("stale,noise,bytes=64,out", seed: seed)
-      try rig.loop.advance(by: .milliseconds(1))
-      try rig.sendOut("x")
-      #expect(rig.atRight.bytes.last == UInt8(ascii: "x"))
-      return Array(rig.atRight.bytes.dropLast())
-    }
-    #expect(try noise(1).count == 64)
-    #expect(try noise(1) == noise(1))
-    #expect(try noise(1) != noise(2))
   }
 }

@@ -25,13 +25,10 @@ import Testing
 
   @Test(arguments: ["", "relative", "/nowhere/at/all"])
   func aRuntimeDirectoryThatIsNoneGivesWayToTheTemporaryOne(runtime: String) {
+    #expect(standard(["XDG_RUNTIME_DIR": runtime]).path == "/tmp/easim-\(geteuid())")
     let local = standard(["XDG_RUNTIME_DIR": runtime, "TMPDIR": temporary.path])
     #expect(local.path == "\(temporary.path)/easim-\(geteuid())")
     #expect(local.origin == .temporaryDirectory)
-  }
-
-  @Test func withNothingSetTheLocalDirectoryIsTheUsersInTmp() {
-    #expect(standard([:]).path == "/tmp/easim-\(geteuid())")
   }
 
   @Test func aRelativePathIsMeantFromHere() {
@@ -59,38 +56,24 @@ import Testing
     #expect(try local.check())
   }
 
-  @Test func aLocalDirectoryThatEverybodyMayWriteToIsRefusedWithTheCommandThatMendsIt() throws {
-    let local = LocalDirectory(temporary.path + "/open")
-    try local.make()
-    chmod(local.path, 0o777)
-    let error = LocalError.writable(local.path, by: .everybody, holdsOnlyOwnFiles: true)
-    #expect(throws: error) { try local.make() }
-    #expect(throws: error) { try local.check() }
-    #expect(error.description.contains("chmod 700 \(local.path)"))
-  }
-
   /// easim must never give advice that locks other users out of /tmp or out of a folder with other files.
-  @Test(arguments: [mode_t(0o1777), 0o2775, 0o777])
-  func theModeOfADirectoryThatIsMoreThanALocalDirectoryIsNotChanged(mode: mode_t) throws {
-    let local = LocalDirectory(temporary.path + "/shared")
-    try local.make()
-    if mode == 0o777 { temporary.write("mine", to: "shared/letter.txt") }
-    chmod(local.path, mode)
-    let error = LocalError.writable(local.path, by: mode == 0o2775 ? .group : .everybody, holdsOnlyOwnFiles: false)
-    #expect(throws: error) { try local.check() }
-    #expect(!error.description.contains("chmod") && error.description.contains("EASIM_LOCAL=DIR"))
-  }
-
-  @Test(arguments: [mode_t(0o770), 0o720, 0o775]) func aLocalDirectoryThatItsGroupMayWriteToIsRefusedAsWell(
-    mode: mode_t
+  @Test(arguments: [
+    (mode_t(0o777), LocalError.Others.everybody, false, true), (0o770, .group, false, true), (0o720, .group, false, true),
+    (0o777, .everybody, true, false), (0o1777, .everybody, false, false), (0o2775, .group, false, false),
+  ])
+  func aLocalDirectoryThatOthersMayWriteToIsRefusedAndItsModeMendedOnlyIfNothingElseIsThere(
+    mode: mode_t, others: LocalError.Others, hasOtherFiles: Bool, isMended: Bool
   ) throws {
     let local = LocalDirectory(temporary.path + "/shared")
     try local.make()
+    if hasOtherFiles { temporary.write("mine", to: "shared/letter.txt") }
     chmod(local.path, mode)
-    let error = LocalError.writable(local.path, by: .group, holdsOnlyOwnFiles: true)
+    let error = LocalError.writable(local.path, by: others, holdsOnlyOwnFiles: isMended)
     #expect(throws: error) { try local.make() }
     #expect(throws: error) { try local.check() }
-    #expect(error.description.hasPrefix("its group can write to the local directory \(local.path), "))
+    #expect(error.description.hasPrefix("\(others.rawValue) can write to the local directory \(local.path), "))
+    #expect(error.description.contains("chmod 700 \(local.path)") == isMended)
+    #expect(error.description.contains("EASIM_LOCAL=DIR"))
     chmod(local.path, 0o755)
     #expect(try local.check())
   }
