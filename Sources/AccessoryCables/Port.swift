@@ -78,24 +78,22 @@ extension PortEvent {
 ///
 /// If the system chooses the TCP port number (as for `tcp:127.0.0.1:0`), the port keeps the first number that it was
 /// given, so the accessory reappears at the same address.
-public final class ListeningPort: Port {
+final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop
   private let options: TransportOptions
   private var listener: (any Listener)?
 
-  /// Creates a port at `address`.
-  public init(at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions()) {
+  init(at address: Address, on loop: any PollingLoop, options: TransportOptions) {
     self.address = address
     self.loop = loop
     self.options = options
   }
 
   /// The address, including the TCP port number if the system chose one.
-  public var place: String { address.description }
+  var place: String { address.description }
 
-  /// Starts listening.
-  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let listener = try Transports.listen(at: address, on: loop, options: options) { event in
       onEvent(PortEvent(event))
     }
@@ -103,8 +101,7 @@ public final class ListeningPort: Port {
     self.listener = listener
   }
 
-  /// Stops listening.
-  public func close() {
+  func close() {
     listener?.close()
     listener = nil
   }

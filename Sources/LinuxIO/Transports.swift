@@ -217,8 +217,6 @@ public struct TransportOptions: Equatable, Sendable {
   /// Whether a unix listener locks its path with a lock file. Listeners whose paths are never reused, such as those in
   /// a local directory, need no lock.
   package var locksUnixPath = true
-  /// The size of a socket's buffers in bytes; nil means the system's default.
-  public var socketBuffers: Int?
 
   /// Creates the default options, which allow only this machine and this user.
   public init() {}

@@ -17,9 +17,8 @@ import LinuxIO
 /// and after a cable whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
-public struct Line: Equatable, Sendable {
-  /// The state of a line.
-  public enum State: Equatable, Sendable {
+struct Line: Equatable, Sendable {
+  enum State: Equatable, Sendable {
     case idle
     case dialling
     case connected
@@ -31,21 +30,18 @@ public struct Line: Equatable, Sendable {
     case givenUp
   }
 
-  /// The current state.
-  public private(set) var state = State.idle
+  private(set) var state = State.idle
   /// Why the last attempt failed. An attempt whose accessory never became ready counts as failed.
-  public private(set) var trouble: TransportError?
+  private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration
 
-  /// Creates an idle line.
-  public init(pauses: RedialPauses) {
+  init(pauses: RedialPauses) {
     self.pauses = pauses
     pause = pauses.shortest
   }
 
-  /// When to try again, or nil if nothing is scheduled.
-  public var deadline: Instant? {
+  var deadline: Instant? {
     switch state {
     case .waiting(let until), .lost(let until): until
     case .idle, .dialling, .connected, .givenUp: nil
@@ -53,7 +49,7 @@ public struct Line: Equatable, Sendable {
   }
 
   /// Requests a cable for a new or changed accessory. Returns true if an attempt should start now.
-  public mutating func dial() -> Bool {
+  mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
     case .idle, .waiting, .lost, .givenUp:
@@ -63,20 +59,20 @@ public struct Line: Equatable, Sendable {
   }
 
   /// Requests a cable if the deadline has passed. Returns true if an attempt should start now.
-  public mutating func handleTimeout(now: Instant) -> Bool {
+  mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()
   }
 
   /// Records that the attempt opened a cable.
-  public mutating func connected() {
+  mutating func connected() {
     guard state == .dialling else { return }
     state = .connected
     trouble = nil
   }
 
   /// Records that the attempt failed or could not be made. Returns true if the reason is new.
-  public mutating func failed(_ reason: TransportError, now: Instant) -> Bool {
+  mutating func failed(_ reason: TransportError, now: Instant) -> Bool {
     let isNews = trouble != reason
     trouble = reason
     pause = pauses.shortest
@@ -85,7 +81,7 @@ public struct Line: Equatable, Sendable {
   }
 
   /// Records that the cable has ended. `reason` explains why the accessory never became ready, or is nil if it did.
-  public mutating func ended(_ reason: TransportError?, now: Instant) {
+  mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason
     pause = reason == nil ? pauses.shortest : min(pause * 2, pauses.longest)

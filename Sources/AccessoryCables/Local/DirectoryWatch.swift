@@ -7,9 +7,8 @@ import LinuxIO
 ///
 /// The kernel queues events until they are read. If the queue overflows (at 16,384 events on most systems), the watch
 /// reports ``Event/overflow``.
-public final class DirectoryWatch {
-  /// A change in the directory.
-  public enum Event: Equatable, Sendable {
+package final class DirectoryWatch {
+  package enum Event: Equatable, Sendable {
     /// A file was created, or a complete file was moved in.
     case appeared(String)
     case vanished(String)
@@ -19,8 +18,7 @@ public final class DirectoryWatch {
     case overflow
   }
 
-  /// Which kinds of events to report.
-  public enum Interest: Sendable {
+  package enum Interest: Sendable {
     /// Files that are moved into the directory or removed from it.
     case entries
     /// Files of any kind that are created.
@@ -33,8 +31,7 @@ public final class DirectoryWatch {
   /// The inotify watch descriptor for the directory, or -1 if no directory is being watched.
   private var directory: Int32 = -1
 
-  /// Creates a watch without a directory.
-  public init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
+  package init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
     let descriptor = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
     self.loop = loop
     self.onEvent = onEvent
@@ -45,7 +42,7 @@ public final class DirectoryWatch {
   }
 
   /// Watches this directory in place of any previous directory.
-  public func look(at path: String, for interest: Interest) throws(SystemError) {
+  package func look(at path: String, for interest: Interest) throws(SystemError) {
     lookAway()
     var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
     switch interest {
@@ -56,14 +53,12 @@ public final class DirectoryWatch {
     if directory < 0 { throw .last("watch the directory \(path)") }
   }
 
-  /// Stops watching the current directory.
-  public func lookAway() {
+  package func lookAway() {
     if directory >= 0 { inotify_rm_watch(source.number, directory) }
     directory = -1
   }
 
-  /// Ends the watch permanently.
-  public func close() {
+  package func close() {
     source.close()
     directory = -1
   }

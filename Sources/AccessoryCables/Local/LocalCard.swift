@@ -38,7 +38,7 @@ public struct LocalCard: Equatable, Sendable {
   /// Reads a card from the local directory. Unknown keys, which a later version may have written, are ignored.
   ///
   /// - Throws: A ``LocalCardError`` that names the card and describes its problem.
-  public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
+  package init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw LocalCardError("\(error)") }
     if case .number(let number)? = tree["v"]?.content, let version = number.integer, version != Self.version {
@@ -105,7 +105,7 @@ private struct CardFile: Equatable {
 
 extension LocalEntry {
   /// Writes the card to the local directory, replacing any existing card. Readers always see a complete card.
-  public func write(_ card: LocalCard) throws(SystemError) {
+  package func write(_ card: LocalCard) throws(SystemError) {
     let text = Array((card.json(socket: socketFile) + "\n").utf8)
     let draft = try OwnedDescriptor(
       open(draftPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600), "write \(draftPath)")
@@ -122,7 +122,7 @@ extension LocalEntry {
   }
 
   /// Returns the current contents of the card, or nil if the card has been removed.
-  public func readCard() throws(SystemError) -> [UInt8]? {
+  package func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }
     throw .last("read \(cardPath)")

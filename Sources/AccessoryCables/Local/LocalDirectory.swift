@@ -11,18 +11,10 @@ import LinuxIO
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
-  /// The setting that determined the directory.
-  public enum Origin: Hashable, Sendable {
-    case address
-    case environment
-    case runtimeDirectory
-    case temporaryDirectory
-  }
-
   /// The absolute path.
   public let path: String
-  /// The setting that determined this directory.
-  public let origin: Origin
+  /// Whether the path is in the temporary directory, where it may be another user's symbolic link.
+  private let mayBeLinked: Bool
 
   /// The maximum length of the directory's path in bytes. The path of each socket must fit in a socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
@@ -34,10 +26,10 @@ public struct LocalDirectory: Hashable, Sendable {
       self = .standard()
       return
     }
-    self.init(path: path, origin: .address)
+    self.init(path: path)
   }
 
-  private init(path: String, origin: Origin) {
+  private init(path: String, mayBeLinked: Bool = false) {
     var whole = path
     if !path.hasPrefix("/"), let here = getcwd(nil, 0) {
       whole = String(cString: here) + "/" + path
@@ -45,19 +37,19 @@ public struct LocalDirectory: Hashable, Sendable {
     }
     while whole.hasSuffix("/"), whole != "/" { whole.removeLast() }
     self.path = whole
-    self.origin = origin
+    self.mayBeLinked = mayBeLinked
   }
 
   /// Returns the standard local directory.
   public static func standard(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) -> LocalDirectory {
-    if let path = environment("EASIM_LOCAL"), !path.isEmpty { return LocalDirectory(path: path, origin: .environment) }
+    if let path = environment("EASIM_LOCAL"), !path.isEmpty { return LocalDirectory(path: path) }
     if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/"), isDirectory(runtime) {
-      return LocalDirectory(path: runtime + "/easim", origin: .runtimeDirectory)
+      return LocalDirectory(path: runtime + "/easim")
     }
     let temporary = environment("TMPDIR").flatMap { $0.hasPrefix("/") && isDirectory($0) ? $0 : nil } ?? "/tmp"
-    return LocalDirectory(path: "\(temporary)/easim-\(geteuid())", origin: .temporaryDirectory)
+    return LocalDirectory(path: "\(temporary)/easim-\(geteuid())", mayBeLinked: true)
   }
 
   /// Whether this is the standard local directory.
@@ -83,8 +75,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // All users can write to the temporary directory, so the path may be another user's symbolic link.
-    let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
+    let code = mayBeLinked ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
       throw .system(.last("examine the local directory \(path)"))

@@ -13,11 +13,10 @@ import LinuxIO
 ///
 /// A name consists of six characters for the accessory and a number that counts its attachments: `k3x9qa-2`. Names are
 /// never reused. Files with any other name are left alone.
-public struct LocalEntry: Hashable, Sendable {
-  /// The directory that contains the files.
-  public let directory: LocalDirectory
+package struct LocalEntry: Hashable, Sendable {
+  package let directory: LocalDirectory
   /// The name that the files share, without a suffix.
-  public let name: String
+  package let name: String
 
   private static let letters = "abcdefghijkmnpqrstuvwxyz23456789"
   private static let letterCount = 6
@@ -27,7 +26,7 @@ public struct LocalEntry: Hashable, Sendable {
   private static let suffixes = ["sock", "lock", "json", "tmp"]
 
   /// Creates the entry with this name, or returns nil if the name is not valid.
-  public init?(_ name: String, in directory: LocalDirectory) {
+  package init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
       1...Self.mostDigits ~= parts[1].utf8.count,
@@ -38,19 +37,15 @@ public struct LocalEntry: Hashable, Sendable {
   }
 
   /// Creates the entry whose card has this file name, or returns nil if the file is not a card.
-  public init?(card file: String, in directory: LocalDirectory) {
+  package init?(card file: String, in directory: LocalDirectory) {
     guard file.hasSuffix(".json") else { return nil }
     self.init(String(file.dropLast(".json".count)), in: directory)
   }
 
-  /// The socket's file name.
-  public var socketFile: String { "\(name).sock" }
-  /// The lock's path.
-  public var lockPath: String { "\(directory.path)/\(name).lock" }
-  /// The socket's path.
-  public var socketPath: String { "\(directory.path)/\(socketFile)" }
-  /// The card's path.
-  public var cardPath: String { "\(directory.path)/\(name).json" }
+  package var socketFile: String { "\(name).sock" }
+  package var lockPath: String { "\(directory.path)/\(name).lock" }
+  package var socketPath: String { "\(directory.path)/\(socketFile)" }
+  package var cardPath: String { "\(directory.path)/\(name).json" }
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
   /// The part of the name that all attachments of one accessory share.
@@ -60,17 +55,17 @@ public struct LocalEntry: Hashable, Sendable {
 
   /// Random characters that identify an accessory. Because the system's random source is used, two processes get
   /// different names even if they use the same seed.
-  public static func freshAccessoryName() -> String {
+  package static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
 
   // MARK: Life and death
 
   /// Whether a process is listening on the socket.
-  public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
+  package var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
   /// Removes the accessory's files. The card is removed first, so no host can find a card that has no socket.
-  public func remove() {
+  package func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
 
@@ -79,13 +74,13 @@ public struct LocalEntry: Hashable, Sendable {
 
 extension LocalDirectory {
   /// Returns all entries that have a card (`NAME.json`), sorted by name.
-  public func entries() -> [LocalEntry] {
+  package func entries() -> [LocalEntry] {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
 
   /// Removes the files that dead processes have left behind. Returns the removed entries.
   @discardableResult
-  public func sweep() -> [LocalEntry] {
+  package func sweep() -> [LocalEntry] {
     var suffixes: [String: Set<Substring>] = [:]
     for file in fileNames() {
       guard let dot = file.lastIndex(of: ".") else { continue }
@@ -129,9 +124,8 @@ extension LocalDirectory {
 /// A host's claim on a cable in the local directory: a locked file that contains the host's process ID.
 ///
 /// The kernel releases the lock when the host process ends, for whatever reason.
-public final class LocalClaim {
-  /// The result of a request for a cable.
-  public enum Outcome {
+package final class LocalClaim {
+  package enum Outcome {
     /// This host may use the cable until the host releases the claim.
     case granted(LocalClaim)
     /// Another host is using the cable. The value is the host's process ID, if known.
@@ -147,8 +141,7 @@ public final class LocalClaim {
 
   deinit { release() }
 
-  /// Requests the cable.
-  public static func make(for entry: LocalEntry) throws(SystemError) -> Outcome {
+  package static func make(for entry: LocalEntry) throws(SystemError) -> Outcome {
     let number = open(entry.lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     if number < 0, errno == ENOENT { return .gone }
     let file = try OwnedDescriptor(number, "open \(entry.lockPath)")
@@ -165,7 +158,7 @@ public final class LocalClaim {
   }
 
   /// Releases the cable, so that other hosts can claim it.
-  public func release() {
+  package func release() {
     guard descriptor >= 0 else { return }
     close(descriptor)
     descriptor = -1
@@ -174,7 +167,7 @@ public final class LocalClaim {
 
 extension LocalEntry {
   /// Creates the file that hosts lock. Accessories create the socket first, then the lock file, then the card.
-  public func makeLock() throws(SystemError) {
+  package func makeLock() throws(SystemError) {
     _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }
 }

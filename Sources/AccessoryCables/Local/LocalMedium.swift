@@ -97,7 +97,7 @@ final class LocalFinder: AccessoryFinder {
 
 extension FoundAccessory {
   /// Creates the description of an accessory from its card.
-  public init(_ card: LocalCard, of entry: LocalEntry) {
+  package init(_ card: LocalCard, of entry: LocalEntry) {
     let shown = card.appearance
     self.init(key: entry.name, identity: shown.serial, address: entry.directory.address(of: shown.serial))
     (name, manufacturer, model) = (shown.name, shown.manufacturer, shown.model)

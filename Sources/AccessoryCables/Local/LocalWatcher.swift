@@ -11,9 +11,8 @@ import LinuxIO
 /// let watcher = LocalWatcher(.standard(), on: loop) { change in print(change) }
 /// try watcher.start()          // reports the existing accessories before it returns
 /// ```
-public final class LocalWatcher {
-  /// The watched directory.
-  public let directory: LocalDirectory
+package final class LocalWatcher {
+  package let directory: LocalDirectory
   private let loop: any PollingLoop
   private let onEvent: (AccessoryChange) -> Void
   private var watch: DirectoryWatch?
@@ -37,7 +36,7 @@ public final class LocalWatcher {
   }
 
   /// Creates a watcher without starting it. `onEvent` is called on the loop.
-  public init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (AccessoryChange) -> Void) {
+  package init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (AccessoryChange) -> Void) {
     self.directory = directory
     self.loop = loop
     self.onEvent = onEvent
@@ -46,12 +45,12 @@ public final class LocalWatcher {
   deinit { stop() }
 
   /// The accessories that are currently plugged in, in order of arrival.
-  public var accessories: [FoundAccessory] { attached.values.inOrderOfArrival }
+  package var accessories: [FoundAccessory] { attached.values.inOrderOfArrival }
 
   /// Starts watching, and reports all existing accessories.
   ///
   /// - Throws: An error if the local directory cannot be trusted, or if nothing can be watched.
-  public func start() throws {
+  package func start() throws {
     _ = try directory.check()
     owners = OwnerWatch(on: loop) { [unowned self] process in ownerIsGone(process) }
     let watch = try DirectoryWatch(on: loop) { [unowned self] event in happened(event) }
@@ -59,8 +58,7 @@ public final class LocalWatcher {
     try settle()
   }
 
-  /// Stops reporting.
-  public func stop() {
+  package func stop() {
     watch?.close()
     watch = nil
     owners?.close()

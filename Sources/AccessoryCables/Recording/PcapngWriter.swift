@@ -12,18 +12,18 @@ import AccessoryCore
 ///
 /// Times are in nanoseconds. Directions are given from the device's point of view, so bytes that the accessory sends
 /// are marked as received.
-public struct PcapngWriter: Sendable {
+package struct PcapngWriter: Sendable {
   private let program: String
   /// The number of the interface that the next call to ``interface(named:description:_:)`` describes.
-  public private(set) var nextInterface = 0
+  package private(set) var nextInterface = 0
 
   /// Creates a writer for one file. `program` is recorded in the file as the application that created it.
-  public init(program: String) {
+  package init(program: String) {
     self.program = program
   }
 
   /// Returns the beginning of the file.
-  public func begin(comments: [String] = []) -> [UInt8] {
+  package func begin(comments: [String] = []) -> [UInt8] {
     Self.block(0x0A0D_0D0A) { body in
       Self.put(0x1A2B_3C4D, 4, &body)
       Self.put(1, 2, &body)
@@ -37,7 +37,7 @@ public struct PcapngWriter: Sendable {
   }
 
   /// Returns a block that describes an interface.
-  public mutating func interface(named name: String, description: String, _ kind: Kind) -> [UInt8] {
+  package mutating func interface(named name: String, description: String, _ kind: Kind) -> [UInt8] {
     nextInterface += 1
     return Self.block(1) { body in
       Self.put(kind.linkType, 2, &body)
@@ -52,7 +52,7 @@ public struct PcapngWriter: Sendable {
   }
 
   /// Returns a block that contains a packet. A packet without bytes can carry comments.
-  public func packet(
+  package func packet(
     _ bytes: RawSpan, on interface: Int, at nanoseconds: Int64, from end: Cable.End? = nil, comments: [String] = []
   ) -> [UInt8] {
     Self.block(6) { body in
@@ -82,7 +82,7 @@ public struct PcapngWriter: Sendable {
   }
 
   /// What an interface contains in a file written by easim.
-  public enum Kind: Sendable {
+  package enum Kind: Sendable {
     case iap2
     case nativeTransport
 

@@ -69,9 +69,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 
   /// Whether the owner closed the channel, or the channel has reported its end.
-  public var isOver: Bool {
-    if case .over = state { true } else { false }
-  }
+  public var isOver: Bool { state == .over }
 
   // MARK: - Channel
 

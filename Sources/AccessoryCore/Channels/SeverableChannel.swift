@@ -29,9 +29,9 @@ public final class SeverableChannel: Channel, ChannelHandler {
   }
 
   /// Whether the channel has ended for any reason.
-  public var isOver: Bool {
-    state == .over
-  }
+  public var isOver: Bool { state == .over }
+
+  private var isConnected: Bool { state == .made || state == .open }
 
   /// Unplugs the cable: the other end sees the channel end, and this end reports a loss in a later turn. Bytes in
   /// transit to this end are lost.
@@ -47,13 +47,10 @@ public final class SeverableChannel: Channel, ChannelHandler {
   /// Disconnects the inner channel without a notification: this end can keep sending, but nothing arrives at either
   /// end.
   public func sever() {
-    switch state {
-    case .made, .open:
-      state = .severed
-      handler = nil
-      inner.close()
-    case .severed, .over: break
-    }
+    guard isConnected else { return }
+    state = .severed
+    handler = nil
+    inner.close()
   }
 
   // MARK: - Channel
@@ -85,18 +82,12 @@ public final class SeverableChannel: Channel, ChannelHandler {
 
   /// Pauses reading from the inner channel.
   public func pauseReading() {
-    switch state {
-    case .made, .open: inner.pauseReading()
-    case .severed, .over: break
-    }
+    if isConnected { inner.pauseReading() }
   }
 
   /// Resumes reading from the inner channel.
   public func resumeReading() {
-    switch state {
-    case .made, .open: inner.resumeReading()
-    case .severed, .over: break
-    }
+    if isConnected { inner.resumeReading() }
   }
 
   /// Closes the channel at this end; the handler is not called again.

@@ -4,7 +4,7 @@
 /// virtual and in real time. A timer that is cancelled or moved to a later time stays in the heap until its old
 /// deadline. Moving and cancelling timers therefore cost almost nothing, which matters because the retransmission timer
 /// moves with every packet.
-public final class TimerQueue {
+package final class TimerQueue {
   private struct Entry {
     var deadline: Instant
     var order: UInt64
@@ -20,22 +20,20 @@ public final class TimerQueue {
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
-  /// Creates an empty queue.
-  public init() {}
+  package init() {}
 
-  /// Creates an unarmed timer in this queue.
-  public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
+  package func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     LoopTimer(queue: self, work: work)
   }
 
   /// The deadline of the earliest armed timer. If no timer is armed, this is nil, and the loop may sleep indefinitely.
-  public var earliest: Instant? {
+  package var earliest: Instant? {
     settle()
     return heap.first?.deadline
   }
 
   /// A number that separates timers armed so far from timers armed later, for ``popDue(at:armedBefore:)``.
-  public var mark: UInt64 { nextOrder }
+  package var mark: UInt64 { nextOrder }
 
   /// Removes and returns the next timer that is due at `now`, so that the caller can fire it. Returns nil if no timer
   /// is due.
@@ -43,7 +41,7 @@ public final class TimerQueue {
   /// Timers are removed one at a time, because the work of one timer may arm, move or cancel other timers. A loop
   /// passes the ``mark`` that it read at the start of its turn. Timers armed during the turn then wait for the next
   /// turn, so timers that arm each other do not block other work.
-  public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
+  package func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // An entry's deadline is never later than its timer's, so if the first entry is not due, no timer is due.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
@@ -54,7 +52,7 @@ public final class TimerQueue {
   }
 
   /// Cancels every timer, and releases the work of one-shot timers.
-  public func cancelAll() {
+  package func cancelAll() {
     // Releasing work may cancel other timers, so work is released only after the heap is empty.
     let cancelled = heap
     heap = []

@@ -98,13 +98,11 @@ public final class ProblemCollector {
   /// because a thousand mistakes in one file usually have a single cause.
   public static let most = 50
 
-  private var errors: [SourceProblem] = []
-  private var warnings: [SourceProblem] = []
+  private var kept: [SourceProblem.Severity: [SourceProblem]] = [:]
+  private var counts: [SourceProblem.Severity: Int] = [:]
   private var unreadable: Set<String> = []
   /// The paths of objects that lack a key because it is mistyped.
   var incomplete: [String] = []
-  private var uncountedErrors = 0
-  private var uncountedWarnings = 0
 
   /// Whether a single word is being read. Messages about a single word leave quoting to the caller.
   let isOfOneWord: Bool
@@ -116,12 +114,8 @@ public final class ProblemCollector {
 
   /// Adds a problem.
   public func add(_ problem: SourceProblem) {
-    switch problem.severity {
-    case .error where errors.count < Self.most: errors.append(problem)
-    case .error: uncountedErrors += 1
-    case .warning where warnings.count < Self.most: warnings.append(problem)
-    case .warning: uncountedWarnings += 1
-    }
+    counts[problem.severity, default: 0] += 1
+    if counts[problem.severity, default: 0] <= Self.most { kept[problem.severity, default: []].append(problem) }
   }
 
   /// Adds an error.
@@ -138,22 +132,24 @@ public final class ProblemCollector {
   }
 
   /// The number of errors so far.
-  public var errorCount: Int { errors.count + uncountedErrors }
+  public var errorCount: Int { counts[.error, default: 0] }
 
   /// The paths of the values that could not be read completely.
-  public var errorPaths: [String] { errors.map(\.path) + incomplete }
+  public var errorPaths: [String] { kept[.error, default: []].map(\.path) + incomplete }
 
   /// The problems in file order, followed by a note that gives the number of dropped problems.
   public var problems: [SourceProblem] {
-    var all = errors + warnings
+    var all = kept[.error, default: []] + kept[.warning, default: []]
     all.sort { left, right in
       guard let left = left.position, let right = right.position else {
         return left.position != nil && right.position == nil
       }
       return (left.file, left.line, left.column) < (right.file, right.line, right.column)
     }
-    if uncountedErrors > 0 { all.append(SourceProblem(.error, at: nil, "and \(uncountedErrors) more")) }
-    if uncountedWarnings > 0 { all.append(SourceProblem(.warning, at: nil, "and \(uncountedWarnings) more")) }
+    for severity in [SourceProblem.Severity.error, .warning] {
+      let more = counts[severity, default: 0] - Self.most
+      if more > 0 { all.append(SourceProblem(severity, at: nil, "and \(more) more")) }
+    }
     return all
   }
 

@@ -30,13 +30,6 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A terminal, whose channel ends with `hangUp` after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
-    var isSocket: Bool {
-      switch self {
-      case .socket, .frames: true
-      case .terminal: false
-      }
-    }
-
     /// Returns true if the kernel's error means only that the peer closed the connection.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }

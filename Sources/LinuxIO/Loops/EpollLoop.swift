@@ -41,7 +41,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The number of turns so far. A test uses this number to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
-  private let inbox = Inbox<LoopWork>()
+  private let inbox = Inbox()
   private let registry: EpollRegistry
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
@@ -91,16 +91,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// Runs `work` in a later turn. Any thread may call this method.
   public func execute(_ work: @escaping @Sendable () -> Void) {
-    add(.call(work))
-  }
-
-  func add(_ work: LoopWork) {
     // Work that was added on the loop's own thread is found before the loop waits again.
-    if inbox.add(work), !runsHere { registry.wake() }
+    if inbox.add(work), runner.load(ordering: .acquiring) != pthread_self() { registry.wake() }
   }
-
-  /// Whether the caller is inside a turn of this loop. Unlike ``isCurrent``, this is never true between runs.
-  var runsHere: Bool { runner.load(ordering: .acquiring) == pthread_self() }
 
   // MARK: - PollingLoop
 
@@ -194,7 +187,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     let events = registry.wait(timeout: timeout(noLaterThan: end))
     turnTime = clock.now
     turns += 1
-    inbox.takeAll { run($0) }
+    inbox.takeAll { $0() }
     registry.dispatch(events)
     let mark = timers.mark
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
@@ -207,53 +200,5 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
     let earliest = min(deadlines.0, deadlines.1)
     return earliest == .distantFuture ? -1 : max(0, earliest.nanoseconds - clock.now.nanoseconds)
-  }
-
-  private func run(_ work: LoopWork) {
-    switch work {
-    case .call(let work): work()
-    case .job(let job):
-      job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-    }
-  }
-}
-
-enum LoopWork {
-  case call(@Sendable () -> Void)
-  case job(UnownedJob)
-}
-
-/// Runs async code on the loop's own thread.
-///
-/// An actor whose `unownedExecutor` returns ``asUnownedSerialExecutor()`` shares a thread with the loop's channels, so
-/// that the actor and the channels can call each other without waiting, and `actor.assumeIsolated {}` in a handler
-/// costs nothing.
-///
-/// Tasks should also prefer the loop, with `Task(executorPreference: loop)`; otherwise, every resumption goes through
-/// the global pool, which doubles the cost of a message. Jobs wait while the loop is not running.
-extension EpollLoop: SerialExecutor, TaskExecutor {
-  /// Schedules an actor's or task's job to run on the loop. Any thread may call this method.
-  public func enqueue(_ job: consuming ExecutorJob) {
-    add(.job(UnownedJob(job)))
-  }
-
-  /// Returns the executor that an actor uses as its `unownedExecutor`.
-  public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-    UnownedSerialExecutor(ordinary: self)
-  }
-
-  /// Returns the executor that the runtime uses when a task prefers this loop.
-  public func asUnownedTaskExecutor() -> UnownedTaskExecutor {
-    UnownedTaskExecutor(ordinary: self)
-  }
-
-  /// Traps unless the caller is inside a turn of this loop.
-  public func checkIsolated() {
-    precondition(runsHere, "this belongs to an actor on an EpollLoop, but the caller is not on that loop")
-  }
-
-  /// Returns true if the caller is inside a turn of this loop.
-  public func isIsolatingCurrentContext() -> Bool? {
-    runsHere
   }
 }

@@ -122,7 +122,9 @@ package enum MainThread {
 ///
 /// The inbox swaps two arrays, so that steady traffic allocates nothing here. A flag outside the lock shows whether
 /// there is work, because a loop checks twice per turn and rarely finds any.
-final class Inbox<Work>: @unchecked Sendable {
+final class Inbox: @unchecked Sendable {
+  typealias Work = @Sendable () -> Void
+
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
   /// The flag is changed only while the lock is held.
@@ -130,7 +132,7 @@ final class Inbox<Work>: @unchecked Sendable {
 
   /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, in which case
   /// the loop may have to be woken.
-  func add(_ work: Work) -> Bool {
+  func add(_ work: @escaping Work) -> Bool {
     given.withLock { given in
       given.append(work)
       isFilled.store(true, ordering: .releasing)

@@ -49,7 +49,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   public let spares = SpareBuffers()
 
   private let timers = TimerQueue()
-  private let inbox = Inbox<@Sendable () -> Void>()
+  private let inbox = Inbox()
   private let turnsPerInstant: Int
   @exclusivity(unchecked) private var turnsNow = 0
   private let runner = Atomic<UInt>(0)

@@ -72,15 +72,6 @@ public final class ProcessWatch {
 /// The result is nil if the process is not visible, for example because it belongs to another user or runs in another
 /// container.
 enum ProcessTable {
-  static func listener(onUnixPath path: String) -> Int32? {
-    let wanted = resolved(path)
-    // The columns are Num RefCount Protocol Flags Type St Inode Path.
-    for row in rows(of: "/proc/net/unix", columns: 8) where resolved(String(row[7])) == wanted {
-      if let pid = holder(of: "socket:[\(row[6])]") { return pid }
-    }
-    return nil
-  }
-
   static func listener(onPort port: UInt16) -> Int32? {
     let suffix = ":\(Hex.number(port))"
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {

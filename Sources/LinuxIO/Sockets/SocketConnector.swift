@@ -127,7 +127,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 
   private func succeed(_ socket: Int32) {
-    SocketOptions.apply(options, to: socket)
+    SocketOptions.apply(to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
     // The kernel knows which user owns a unix listener immediately. For a TCP listener, it knows only after the
     // listener has accepted the connection.

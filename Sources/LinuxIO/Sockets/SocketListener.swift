@@ -13,7 +13,6 @@ final class SocketListener: Listener, DescriptorHandler {
 
   let address: Address
   private let loop: any PollingLoop
-  private let options: TransportOptions
   private let family: Family
   /// Called with each event. The closure is released when the listener ends, because the closure's owner often retains
   /// the listener.
@@ -23,15 +22,14 @@ final class SocketListener: Listener, DescriptorHandler {
   private var cannotAccept = false
 
   init(
-    _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
-    family: Family, onEvent: @escaping (ListenerEvent) -> Void
+    _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, family: Family,
+    onEvent: @escaping (ListenerEvent) -> Void
   ) throws {
-    // On Linux, accepted connections inherit the listener's options, except for the buffer sizes of unix sockets.
-    SocketOptions.apply(options, to: socket.number)
+    // On Linux, accepted connections inherit the listener's options.
+    SocketOptions.apply(to: socket.number)
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
     self.loop = loop
-    self.options = options
     self.family = family
     self.onEvent = onEvent
     descriptor = socket.release()
@@ -67,7 +65,6 @@ final class SocketListener: Listener, DescriptorHandler {
       Glibc.close(accepted)
       onEvent?(.refused(peer, reason: refusal))
     } else {
-      if options.socketBuffers != nil { SocketOptions.apply(options, to: accepted) }
       onEvent?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
     }
   }
@@ -86,11 +83,7 @@ final class SocketListener: Listener, DescriptorHandler {
 }
 
 enum SocketOptions {
-  static func apply(_ options: TransportOptions, to socket: Int32) {
-    if let size = options.socketBuffers {
-      set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
-      set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
-    }
+  static func apply(to socket: Int32) {
     // TCP_NODELAY is set because the link itself decides when to combine packets. Setting TCP options on unix sockets
     // fails harmlessly.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
@@ -132,8 +125,7 @@ package enum TCPListener {
           return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: TCPPeer(of: accepted)))
         }, cleanUp: {})
       return try SocketListener(
-        socket, address: .tcp(host: host, port: TCPEndpoint(bound)?.port ?? port), on: loop, options: options,
-        family: family,
+        socket, address: .tcp(host: host, port: TCPEndpoint(bound)?.port ?? port), on: loop, family: family,
         onEvent: onEvent)
     }
   }

@@ -25,8 +25,7 @@ package enum UnixListener {
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
       do {
-        return try SocketListener(
-          socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
+        return try SocketListener(socket, address: address, on: loop, family: family, onEvent: onEvent)
       } catch {
         // The socket is bound, so the file belongs to this listener and must be removed.
         unlink(path)
@@ -55,7 +54,7 @@ package enum UnixListener {
     var code = attempt()
     if code == EADDRINUSE {
       switch try occupant(of: name, path: path) {
-      case .live: throw TransportError.inUse(address, pid: ProcessTable.listener(onUnixPath: path))
+      case .live: throw TransportError.inUse(address, pid: nil)
       case .dead:
         unlink(path)
         code = attempt()

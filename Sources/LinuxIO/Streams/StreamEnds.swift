@@ -195,7 +195,6 @@ final class ThreadSink: ByteSink {
 
   private struct State {
     var waiting: [UInt8] = []
-    var isWriting = false
     var isFinished = false
     var isClosed = false
     var failure: Int32?

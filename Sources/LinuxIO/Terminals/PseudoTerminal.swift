@@ -10,7 +10,7 @@ import Glibc
 /// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
 /// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops all
 /// bytes that the host has not read, as if a cable were unplugged.
-final class PtyListener: Listener, DescriptorHandler {
+final class PtyListener: Listener {
   private struct Waiting {
     let end: Int32
     let name: String
@@ -23,8 +23,7 @@ final class PtyListener: Listener, DescriptorHandler {
   /// Called with each event. The closure is released when the listener ends, because the closure's owner often retains
   /// the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
-  private var notifications: Int32
-  private var watch: (any DescriptorWatch)?
+  private let notifications: WatchedDescriptor
   private var waiting: Waiting?
 
   init(path: String, on loop: any PollingLoop, onEvent: @escaping (ListenerEvent) -> Void) throws {
@@ -32,14 +31,14 @@ final class PtyListener: Listener, DescriptorHandler {
     link = TerminalLink(path: path)
     self.loop = loop
     self.onEvent = onEvent
-    notifications = -1
     try link.checkFree(for: address)
     do {
-      notifications = try OwnedDescriptor(
-        inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)), "watch for the terminal to be opened"
-      ).release()
+      let descriptor = try OwnedDescriptor(
+        inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)), "watch for the terminal to be opened")
+      notifications = WatchedDescriptor(taking: descriptor.release())
       try makeTerminal(after: nil)
-      watch = try loop.watch(notifications, for: .readable, self)
+      // The loop retains the listener until it is closed.
+      try notifications.watch(for: .readable, on: loop) { [self] _ in lookForHost() }
     } catch let error as SystemError {
       throw TransportError(listening: error, at: address)
     }
@@ -51,13 +50,11 @@ final class PtyListener: Listener, DescriptorHandler {
 
   func close() {
     loop.preconditionCurrent()
-    watch?.cancel()
-    watch = nil
     onEvent = nil
     cleanUp()
   }
 
-  func descriptorReady(_ readiness: Readiness) {
+  private func lookForHost() {
     guard isOpened(), let opened = waiting else { return }
     waiting = nil
     let failure = replaceTerminal(opened)
@@ -87,7 +84,7 @@ final class PtyListener: Listener, DescriptorHandler {
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
-    let watch = inotify_add_watch(notifications, name, UInt32(IN_OPEN))
+    let watch = inotify_add_watch(notifications.number, name, UInt32(IN_OPEN))
     guard watch >= 0 else { throw SystemError.last("watch for \(name) to be opened") }
     try link.point(to: name, from: former, for: address)
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
@@ -97,7 +94,7 @@ final class PtyListener: Listener, DescriptorHandler {
   private func isOpened() -> Bool {
     var opened = false
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
-      let count = read(notifications, buffer.baseAddress, buffer.count)
+      let count = read(notifications.number, buffer.baseAddress, buffer.count)
       var offset = 0
       while offset + MemoryLayout<inotify_event>.size <= count {
         let event = buffer.load(fromByteOffset: offset, as: inotify_event.self)
@@ -105,7 +102,7 @@ final class PtyListener: Listener, DescriptorHandler {
         offset += MemoryLayout<inotify_event>.size + Int(event.len)
       }
     }
-    if opened, let waiting { inotify_rm_watch(notifications, waiting.watch) }
+    if opened, let waiting { inotify_rm_watch(notifications.number, waiting.watch) }
     return opened
   }
 
@@ -115,8 +112,7 @@ final class PtyListener: Listener, DescriptorHandler {
       Glibc.close(waiting.end)
     }
     waiting = nil
-    if notifications >= 0 { Glibc.close(notifications) }
-    notifications = -1
+    notifications.close()
   }
 }
 

@@ -45,15 +45,6 @@ import Testing
     }
   }
 
-  @Test func noTwoBlocksOfARunAreTheSame() {
-    var seen: Set<[UInt8]> = []
-    for session in 0..<4 {
-      let bytes = UniqueStream(seed: 9, session: session).bytes(0..<160_000)
-      for start in stride(from: 0, to: bytes.count, by: 16) { seen.insert(Array(bytes[start..<start + 16])) }
-    }
-    #expect(seen.count == 40_000)
-  }
-
   @Test(arguments: [0..<1, 5..<20, 16..<17, 100..<10_101, 65_000..<140_000]) func everyStretchIsWhereverItIsCutTheSame(
     range: Range<Int>
   ) {

@@ -110,17 +110,6 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
-  @Test func aSendIntoABrokenPipeTakesNothingAndLeavesTheLastWordsReadable() {
-    let recorder = channel.startRecording()
-    other.write("last words")
-    other.close()
-    #expect(channel.send("too late") == 0)
-    #expect(recorder.end == nil)
-    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
-    #expect(recorder.text == "last words")
-    #expect(recorder.end == .closedByPeer)
-  }
-
   @Test func aClosedChannelIsClosedForGoodWhenTheOtherEndNeverAnswers() {
     _ = channel.startRecording()
     channel.send("good-bye")

@@ -29,26 +29,6 @@ import Testing
     watch.cancel()
   }
 
-  @Test func aWatchCancelledInTheSameTurnHearsNothingOfIt() throws {
-    let pipes = try (0..<2).map { _ in try Pipe() }
-    var watches: [any DescriptorWatch] = []
-    var heard: [Int] = []
-    for index in 0..<2 {
-      // Both descriptors are ready in the same turn. Whichever handler is called first cancels the other watch.
-      watches.append(
-        try loop.watch(
-          pipes[index].reading, for: .readable,
-          Handler { _ in
-            heard.append(index)
-            watches[1 - index].cancel()
-          }))
-      pipes[index].fill("x")
-    }
-    turn()
-    #expect(heard.count == 1)
-    for watch in watches { watch.cancel() }
-  }
-
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() throws {
     let pipes = [try Pipe(), try Pipe()]
     let numbers = pipes.map(\.reading)

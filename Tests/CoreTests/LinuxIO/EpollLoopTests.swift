@@ -81,12 +81,6 @@ import Testing
     #expect(turns.withLock { $0[1] == $0[0] + 1 })
   }
 
-  @Test func workGivenBeforeTheLoopRunsIsNotForgotten() {
-    let done = Flag()
-    loop.execute { done.raise() }
-    #expect(loop.run(until: { done.isRaised }, limit: hangLimit))
-  }
-
   @Test func anIdleLoopSleepsThroughItsWaitAndACancelledTimerDoesNotWakeIt() throws {
     let pipe = try Pipe()
     let watch = try loop.watch(pipe.reading, for: .readable, Handler { _ in Issue.record("nothing was written") })

@@ -1,5 +1,4 @@
 import AccessoryCore
-import ChannelSuite
 import Glibc
 import TestSupport
 import Testing
@@ -136,20 +135,6 @@ import Testing
     }
     #expect(problem == .timedOut(address, after: .milliseconds(40)))
     for channel in connected { channel.close() }
-  }
-
-  /// Even if `send` is the first to notice a reset, it is reported as a reset.
-  @Test func aResetThatASendRunsIntoIsStillALoss() throws {
-    let loop = try EpollLoop()
-    let pair = try DescriptorEnd.pair(.tcp)
-    let channel = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop)
-    let recorder = channel.startRecording()
-    channel.pauseReading()
-    pair.other.die(.reset)
-    while channel.send("x") == 1 {}
-    channel.resumeReading()
-    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
-    #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
   /// A name for this machine in the hosts file, other than `localhost`, and its numeric address.

@@ -153,20 +153,6 @@ import Testing
     accepted[0].main.close()
   }
 
-  @Test func smallSocketBuffersTakeLess() throws {
-    var small = TransportOptions()
-    small.socketBuffers = 8_192
-    let megabyte = [UInt8](repeating: 0, count: 1 << 20)
-    func taken(_ options: TransportOptions) throws -> Int {
-      let meeting = try Meeting(at: .unix(path: path), options: options)
-      let both = try meeting.connect(options)
-      defer { both.close() }
-      return both.host.send(megabyte)
-    }
-    let (little, usual) = (try taken(small), try taken(TransportOptions()))
-    #expect(little > 0 && little < usual)
-  }
-
   /// The descriptor limit applies to the whole process, so the test runs in a separate one. If another thread releases
   /// a descriptor, one more connection is accepted, and the next failure counts as a new problem.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {

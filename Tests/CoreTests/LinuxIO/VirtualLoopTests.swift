@@ -6,11 +6,6 @@ import Testing
 @Suite(.waits) struct VirtualLoopTests {
   let loop = VirtualLoop(seed: 3, turnsPerInstant: 1_000)
 
-  @Test func anInstantWithoutWorkIsNoTurn() throws {
-    for _ in 0..<2_000 { try loop.advance(by: .zero) }
-    #expect(loop.now == .origin)
-  }
-
   @Test func timeBeginsAtZeroAndJumpsFromDeadlineToDeadline() throws {
     var seen: [Double] = []
     for seconds in [86_400.0, 0.5, 3_600] {

@@ -41,33 +41,6 @@ import Testing
     }
   }
 
-  @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
-    let lab = try LocalLab()
-    let host = try Host(lab)
-    try host.dialer.start()
-    let watcher = lab.watcher()
-    try watcher.start()
-    let accessory = try lab.accessory(
-      try lab.profile(serial: "S1", quirks: "flicker,cycles=2,empty=5ms,gap=5ms"))
-    try accessory.plugIn()
-    lab.run(until: { host.log.appearances.count == 5 })
-    #expect(
-      host.log.appearances == [
-        "connect S1 []", "disconnect S1 []", "connect S1 []", "disconnect S1 []",
-        "connect S1 [\"com.example.echo\"]",
-      ])
-    accessory.unplug()
-    lab.run(until: { host.log.appearances.count == 6 && lab.changes.count == 6 })
-    #expect(
-      lab.changes == [
-        "arrived S1 []", "left S1: removed from the local directory", "arrived S1 []",
-        "left S1: removed from the local directory",
-        "arrived S1 [\"com.example.echo\"]", "left S1: removed from the local directory",
-      ], "the cards tell the same story")
-    #expect(host.log.warnings == [])
-    host.stop()
-  }
-
   @Test func onlyTheCableThatIsWantedIsTaken() throws {
     let lab = try LocalLab()
     var visitors: [String] = []

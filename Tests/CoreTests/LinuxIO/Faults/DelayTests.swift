@@ -127,16 +127,6 @@ import Testing
     #expect(rig.count() == count(hits: 1, bytes: 0))
   }
 
-  @Test func theSenderIsHeldBackWhenEnoughIsHeld() throws {
-    let rig = try FaultRig("stall,for=1s,capacity=100,out")
-    #expect(rig.left.send([UInt8](repeating: 1, count: 150)) == 100)
-    try rig.loop.advance(by: .milliseconds(500))
-    #expect(rig.atLeft.writableCalls == 0)
-    try rig.loop.advance(by: .milliseconds(500))
-    #expect(rig.atLeft.writableCalls == 1)
-    #expect(rig.atRight.bytes.count == 100)
-  }
-
   @Test func aStallWithoutAnEndKeepsNobodyFromLeaving() throws {
     let rig = try FaultRig("stall")
     rig.left.send("never")

@@ -108,17 +108,6 @@ import Testing
     #expect(other.atRight.end == .closedByPeer)
   }
 
-  @Test func whatWasToGoOutWhenTheOtherEndLeftCostsNothingMore() throws {
-    let rig = try FaultRig("latency,delay=10ms,out", "latency,delay=1s,in")
-    rig.right.send("late")
-    try rig.loop.advance(by: .milliseconds(1))
-    rig.left.send("too late")
-    rig.right.close()
-    try rig.loop.runUntilQuiet()
-    #expect(rig.atLeft.text == "late")
-    #expect(rig.atLeft.end == .closedByPeer)
-  }
-
   @Test func aClosedChannelWaitsTwoSecondsForAnOtherEndThatTakesNothing() throws {
     let rig = try FaultRig("split,size=90", capacity: 1_000)
     rig.right.pauseReading()

@@ -14,13 +14,11 @@ import Testing
   @Test func theEnvironmentNamesTheLocalDirectoryBeforeAnythingElse() {
     let local = standard(["EASIM_LOCAL": "/srv/local/", "XDG_RUNTIME_DIR": temporary.path])
     #expect(local.path == "/srv/local")
-    #expect(local.origin == .environment)
   }
 
   @Test func withoutANameTheLocalDirectoryIsInTheRuntimeDirectory() {
     let local = standard(["XDG_RUNTIME_DIR": temporary.path, "TMPDIR": "/var/tmp"])
     #expect(local.path == temporary.path + "/easim")
-    #expect(local.origin == .runtimeDirectory)
   }
 
   @Test(arguments: ["", "relative", "/nowhere/at/all"])
@@ -28,7 +26,6 @@ import Testing
     #expect(standard(["XDG_RUNTIME_DIR": runtime]).path == "/tmp/easim-\(geteuid())")
     let local = standard(["XDG_RUNTIME_DIR": runtime, "TMPDIR": temporary.path])
     #expect(local.path == "\(temporary.path)/easim-\(geteuid())")
-    #expect(local.origin == .temporaryDirectory)
   }
 
   @Test func aRelativePathIsMeantFromHere() {
