@@ -73,17 +73,17 @@ enum ChannelFactories {
     }
   }
 
+  private typealias Wrap = @Sendable (LoopbackChannel, VirtualLoop, _ seed: UInt64) throws -> any Channel
+
   private static func virtual(
-    _ name: String, _ make: @escaping @Sendable (VirtualLoop) -> LoopbackCable,
-    wrap: @escaping @Sendable (_ end: LoopbackChannel, VirtualLoop, _ seed: UInt64) throws -> any Channel = { end, _, _ in
-      end
-    }
+    _ name: String, _ make: @escaping @Sendable (VirtualLoop) -> LoopbackCable, wrap: Wrap? = nil
   ) -> ChannelFactory {
     ChannelFactory(name, traits: .all) {
       let loop = VirtualLoop()
       let cable = make(loop)
       return ChannelRig(
-        left: try wrap(cable.left, loop, 1), right: try wrap(cable.right, loop, 2), cut: { cable.cut() },
+        left: try wrap?(cable.left, loop, 1) ?? cable.left, right: try wrap?(cable.right, loop, 2) ?? cable.right,
+        cut: { cable.cut() },
         run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
     }
   }

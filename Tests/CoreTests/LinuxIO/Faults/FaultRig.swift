@@ -22,8 +22,9 @@ final class FaultRig {
   ) throws {
     cable = LoopbackChannel.makePair(on: loop, capacity: capacity, keepsTransfersApart: isTransfers)
     let reports = Reports()
+    let chain = try faults.map { try Fault($0) } + chain
     left = FaultChannel(
-      around: cable.left, try faults.map { try Fault($0) } + chain, random: SeededRandom(seed: seed), unit: unit, on: loop
+      around: cable.left, chain, random: SeededRandom(seed: seed), unit: unit, on: loop
     ) { reports.texts.append($0.description) }
     right = cable.right
     self.reports = reports

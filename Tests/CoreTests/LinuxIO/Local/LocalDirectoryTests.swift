@@ -55,7 +55,8 @@ import Testing
 
   /// easim must never give advice that locks other users out of /tmp or out of a folder with other files.
   @Test(arguments: [
-    (mode_t(0o777), LocalError.Others.everybody, false, true), (0o770, .group, false, true), (0o720, .group, false, true),
+    (mode_t(0o777), LocalError.Others.everybody, false, true),
+    (0o770, .group, false, true), (0o720, .group, false, true),
     (0o777, .everybody, true, false), (0o1777, .everybody, false, false), (0o2775, .group, false, false),
   ])
   func aLocalDirectoryThatOthersMayWriteToIsRefusedAndItsModeMendedOnlyIfNothingElseIsThere(
