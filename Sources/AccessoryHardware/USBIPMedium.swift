@@ -48,18 +48,15 @@ final class USBIPBus {
   ) throws {
     let server = USBIPServer(on: loop, report: report)
     self.server = server
-    let listener: any Listener
-    do {
-      listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { event in
-        switch event {
-        case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
-        case .refused(let peer, let reason): report("refused \(peer): \(reason)")
-        case .cannotAccept(let error): report("cannot accept connections now: \(error)")
-        case .ended(let error): report("the USB/IP server has ended: \(error)")
-        }
+    let listener = try TCPListener.open(
+      host: host, port: port, of: .usbip(host: host, port: port), on: loop, options: options
+    ) { event in
+      switch event {
+      case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
+      case .refused(let peer, let reason): report("refused \(peer): \(reason)")
+      case .cannotAccept(let error): report("cannot accept connections now: \(error)")
+      case .ended(let error): report("the USB/IP server has ended: \(error)")
       }
-    } catch let error as TransportError {
-      throw error.at(.usbip(host: host, port: port))
     }
     self.listener = listener
     guard case .tcp(let host, let port) = listener.address else {

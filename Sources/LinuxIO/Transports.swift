@@ -27,7 +27,8 @@ public enum Transports {
     case .unix(let path):
       return try UnixListener.open(path: path, on: loop, options: options, onEvent: onEvent)
     case .tcp(let host, let port):
-      return try TCPListener.open(host: host, port: port, on: loop, options: options, onEvent: onEvent)
+      return try TCPListener.open(
+        host: host, port: port, of: address, on: loop, options: options, onEvent: onEvent)
     case .pty(let path):
       return try PtyListener(path: path, on: loop, onEvent: onEvent)
     case .serial(let path, let baud):

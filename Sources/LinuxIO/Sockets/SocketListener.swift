@@ -110,11 +110,11 @@ enum SocketOptions {
 
 /// Listens on a TCP port; by default, only processes of this user and root on this machine can connect.
 package enum TCPListener {
-  static func open(
-    host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
+  /// Starts listening. Errors name `address`, which is another kind of address if a medium uses TCP.
+  package static func open(
+    host: String, port: UInt16, of address: Address, on loop: any PollingLoop, options: TransportOptions,
     onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
-    let address = Address.tcp(host: host, port: port)
     let name = try place(of: address, host, port, allowsRemote: options.allowsRemote)
     return try explaining(address, port) {
       let socket = try boundSocket(to: name)
