@@ -8,22 +8,22 @@ public enum ScenarioFile: Equatable, Sendable {
   /// A scenario with one app, which passes or fails based on what that app sees.
   case scenario(Scenario)
   /// A scenario with `apps`, as `easim soak` writes it, which passes or fails based on the soak's rules.
-  case plan(ScenarioWithApps)
+  case plan(SoakPlan)
 
   /// The text that `easim scenario show` prints.
   public var page: String {
     switch self {
     case .scenario(let scenario): scenario.page
-    case .plan(let file): file.about.page(commands: "```sh\neasim scenario run \(file.about.name.shellWord)\n```")
+    case .plan(let plan): plan.about.page(commands: "```sh\neasim scenario run \(plan.about.name.shellWord)\n```")
     }
   }
 
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       if tree["apps"] == nil { return .scenario(try Scenario(tree, names, name: source.name)) }
-      var file = try ScenarioWithApps(tree, names)
-      file.about.name = source.name
-      return .plan(file)
+      var plan = try SoakPlan(tree, names)
+      plan.about.name = source.name
+      return .plan(plan)
     }
   }
 }
@@ -36,22 +36,10 @@ extension ScenarioLibrary {
   }
 }
 
-/// A scenario with several apps. Each app opens sessions and sends bytes. The soak's rules, rather than expectations,
-/// decide whether the scenario passes. Reading a plan's file restores the plan, which reproduces the same world byte
-/// for byte.
-public struct ScenarioWithApps: Equatable, Sendable {
-  /// The scenario's description.
-  public var about = Scenario.About()
-  /// The events of the scenario.
-  public var plan = SoakPlan()
-
+extension SoakPlan {
   private var tail: Duration {
-    get { plan.length - (plan.steps.last?.at ?? .zero) }
-    set { plan.length = (plan.steps.last?.at ?? .zero) + newValue }
-  }
-
-  init(about: Scenario.About = Scenario.About(), plan: SoakPlan = SoakPlan()) {
-    (self.about, self.plan) = (about, plan)
+    get { length - (steps.last?.at ?? .zero) }
+    set { length = (steps.last?.at ?? .zero) + newValue }
   }
 
   init(_ tree: JSON5Value, _ names: ScenarioNames) throws(SourceProblems) {
@@ -61,7 +49,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
   }
 
   var tree: JSON5Value {
-    Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
+    Self.format(ScenarioNames(accessories: accessories.map(\.name), apps: apps.map(\.name))).tree(self)
   }
 
   /// Returns the format of plan files in which the given names can be used.
@@ -70,39 +58,37 @@ public struct ScenarioWithApps: Equatable, Sendable {
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak (docs/scale.md)", Self()
     ) {
       Scenario.About.format.fields(at: \.about)
-      Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
+      Field("seed", \.seed, .seed, "the random seed", isAlwaysWritten: true)
       Field(
-        "accessories", \.plan.accessories, .accessories(names.profiles),
+        "accessories", \.accessories, .accessories(names.profiles),
         "the accessories, keyed by the names that the steps use",
         isRequired: true)
-      Field.cable(\.plan.speed, \.plan.faults)
+      Field.cable(\.speed, \.faults)
       Field(group: "device", named: "device with apps", "the Apple device") {
-        Field.device(\.plan.policy, \.plan.deviceFlicker, \.plan.order)
-        Field("window", \.plan.deviceWindow, .integer(1...127), "the window that the device announces, in packets")
-        Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that the device accepts")
+        Field.device(\.policy, \.deviceFlicker, \.order)
+        Field("window", \.deviceWindow, .integer(1...127), "the window that the device announces, in packets")
+        Field("packetLength", \.deviceLength, .integer(128...65_535), "the longest packet that the device accepts")
         Field(
-          "firstSession", \.plan.firstSession, .integer(1...65_535),
+          "firstSession", \.firstSession, .integer(1...65_535),
           "the number of the device's first session on each cable")
-        Field("link", \.plan.deviceLink, SoakLinkChoices.format)
+        Field("link", \.deviceLink, SoakLinkChoices.format)
       }
-      Field("apps", \.plan.apps, .apps, "the apps, keyed by the names that the steps use", isRequired: true)
+      Field("apps", \.apps, .apps, "the apps, keyed by the names that the steps use", isRequired: true)
       Field(
-        "steps", \.plan.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
+        "steps", \.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
         "the steps, in chronological order", isRequired: true)
       Field(
         "tail", \.tail, .duration(.zero...Scenario.longest), "how long the world continues after the last step",
         isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })
       Field(
-        "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
+        "forbid", \.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
         "events that must not happen, as for `easim soak --forbid`")
       Field.refused(
         ["app", "naive", "expect"], "only a scenario without 'apps'")
     }
   }
-}
 
-extension SoakPlan {
-  fileprivate init() {
+  private init() {
     self.init(
       seed: 1, accessories: [], apps: [], steps: [], faults: [], speed: .init(), deviceLink: SoakLinkChoices(),
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
@@ -110,9 +96,9 @@ extension SoakPlan {
 
   /// Returns the text of the plan's file, which begins with a comment. Values that equal their defaults are omitted.
   public func fileText(description: String, comment: String = "") -> String {
-    var about = Scenario.About()
-    about.summary = description
-    return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
+    var plan = self
+    plan.about.summary = description
+    return JSON5Writer.write(plan.tree, under: comment)
   }
 
   /// A description of the size of the plan, for example "5 steps, 2 faults, 3 sessions".

@@ -5,8 +5,10 @@ import AccessoryWorlds
 
 /// The plan for a seeded world: its accessories, apps, cable faults and steps.
 ///
-/// The plan depends only on the seed, so it can be shown, replayed and shrunk. Random choices made during the run
-/// (faults, jitter) also depend only on the seed.
+/// A random plan depends only on the seed, so it can be shown, replayed and shrunk. Random choices made during the run
+/// (faults, jitter) also depend only on the seed. The plan's file is a scenario with several apps, which open sessions
+/// and send bytes. The soak's rules, rather than expectations, decide whether such a scenario passes. Reading a plan's
+/// file restores the plan, which reproduces the same world byte for byte.
 public struct SoakPlan: Equatable, Sendable {
   /// An accessory in the world.
   public struct Accessory: Equatable, Sendable {
@@ -36,6 +38,8 @@ public struct SoakPlan: Equatable, Sendable {
   /// An action at a given time.
   public typealias Step = Scenario.Step
 
+  /// The description of the plan in a file.
+  public var about = Scenario.About()
   /// The random seed.
   public var seed: UInt64
   /// The accessories.

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
@@ -25,8 +26,10 @@ public final class Demonstration: AppHandler {
 
   /// Creates a demonstration of `profile`. The accessory flickers as the profile specifies or, if the profile has no
   /// flicker, with the default flicker.
-  public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
-    guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
+  public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(OptionError) {
+    guard let first = profile.protocols.first else {
+      throw OptionError("profile '\(profile.name)' offers no protocol, so there is no session to show")
+    }
     protocolName = first.name
     report = settings.report
     var profile = profile
@@ -92,17 +95,5 @@ public final class Demonstration: AppHandler {
 
   private func log(_ kind: TimelineEvent.Kind) {
     report(TimelineEvent(time: world.loop.now, side: .app, kind: kind))
-  }
-}
-
-/// The reason why a demonstration cannot start.
-public enum DemonstrationError: Error, Equatable, CustomStringConvertible {
-  case noProtocol(profile: String)
-
-  /// The error as a sentence.
-  public var description: String {
-    switch self {
-    case .noProtocol(let profile): "profile '\(profile)' offers no protocol, so there is no session to show"
-    }
   }
 }

@@ -44,17 +44,11 @@ public final class ScenarioPlayer {
   }
 
   /// Creates a player without starting it. The scenario's settings for the device and the cable override those in
-  /// `settings`. Faults in `settings` come before the scenario's faults.
-  public convenience init(
-    _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
-  ) {
-    self.init(scenario, client: client, settings: settings, on: loop, sever: nil)
-  }
-
-  /// Creates a player without accessories. `sever` disconnects accessories that are in another process.
-  init(
+  /// `settings`. Faults in `settings` come before the scenario's faults. If the accessories are in another process,
+  /// `sever` disconnects the device from one of them.
+  public init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop,
-    sever: ((String) -> Void)?
+    sever: ((String) -> Void)? = nil
   ) {
     (self.scenario, self.sever) = (scenario, sever)
     var settings = settings

@@ -88,12 +88,12 @@ public struct SoakShrinker {
   }
 
   private mutating func attemptAll(_ change: (JSON5Value, Set<String>) -> [SmallerTree]) {
-    var changes = change(ScenarioWithApps(plan: plan).tree, kept)
+    var changes = change(plan.tree, kept)
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
         // The index stays the same because it now refers to the next change, or to the same change in the smaller plan.
-        changes = change(ScenarioWithApps(plan: plan).tree, kept)
+        changes = change(plan.tree, kept)
       } else {
         next += 1
       }
@@ -103,7 +103,7 @@ public struct SoakShrinker {
   /// Keeps a change if the rule is still broken afterwards, and returns true if it was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
-    guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }
+    guard var smaller = try? SoakPlan(tree, ScenarioNames(in: tree)), smaller != plan else { return false }
     for seed in 0...(change.isWithoutPart ? Self.otherSeeds : 0) {
       smaller.seed = seed == 0 ? plan.seed : seed
       if isExhausted { return false }

@@ -145,7 +145,7 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
 private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   switch file {
   case .scenario(let scenario): try play(scenario, options, console)
-  case .plan(let file): try PlanPlay(file.plan, options, console).play()
+  case .plan(let plan): try PlanPlay(plan, options, console).play()
   }
 }
 

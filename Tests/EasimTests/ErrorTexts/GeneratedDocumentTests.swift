@@ -42,7 +42,7 @@ import Testing
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
     // Objects that both kinds of files share are explained only once.
     let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
-    let apps = ScenarioWithApps.format().shape.tables(heading: "###", elsewhere: known.merging(parts) { $1 })
+    let apps = SoakPlan.format().shape.tables(heading: "###", elsewhere: known.merging(parts) { $1 })
     try check("scenario-files", "apps", apps)
   }
 

@@ -11,9 +11,9 @@ import Testing
     try ScenarioFile(ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())
   }
 
-  static func plan(_ text: String) throws -> ScenarioWithApps {
-    guard case .plan(let file) = try read(text) else { throw OtherKind() }
-    return file
+  static func plan(_ text: String) throws -> SoakPlan {
+    guard case .plan(let plan) = try read(text) else { throw OtherKind() }
+    return plan
   }
 
   static func scenario(_ text: String) throws -> Scenario {
@@ -24,31 +24,34 @@ import Testing
   private struct OtherKind: Error {}
 
   @Test func theFileOfAnyPlanIsReadAsThatPlan() throws {
-    for seed in 0..<400 as Range<UInt64> {
+    for seed in 0..<150 as Range<UInt64> {
       var plan = SoakPlan(seed: seed)
       plan.forbidden = seed % 3 == 0 ? [.giveUp, .wrap] : []
       let read = try Self.plan(plan.fileText(description: "seed \(seed)", comment: "a comment\n\nof lines"))
       #expect(read.about.summary == "seed \(seed)")
-      try #require(read.plan == plan, "seed \(seed)")
+      plan.about = read.about
+      try #require(read == plan, "seed \(seed)")
     }
   }
 
   @Test func theWorldOfTheFileIsTheSameToTheByte() throws {
-    for seed in 0..<40 as Range<UInt64> {
+    for seed in 0..<15 as Range<UInt64> {
       let read = try Self.plan(SoakPlan(seed: seed).fileText(description: "d"))
-      #expect(Soak.run(read.plan).hash == Soak.run(SoakPlan(seed: seed)).hash, "seed \(seed)")
+      #expect(Soak.run(read).hash == Soak.run(SoakPlan(seed: seed)).hash, "seed \(seed)")
     }
   }
 
   @Test(arguments: BuiltIn.names) func worldsOfAShippedProfileHoldTheRulesAndAreFiles(name: String) throws {
     var recipe = SoakRecipe()
     recipe.profile = (name, try ProfileLibrary().template(name))
-    for seed in 0..<10 as Range<UInt64> {
-      let plan = recipe.plan(seed)
+    for seed in 0..<4 as Range<UInt64> {
+      var plan = recipe.plan(seed)
       #expect(plan.accessories.allSatisfy { $0.profile.protocols.map(\.name) == plan.accessories[0].protocolNames })
       let outcome = Soak.run(plan)
       #expect(outcome.violations == [], "\(recipe.command(replaying: seed))")
-      try #require(try Self.plan(plan.fileText(description: "d")).plan == plan, "seed \(seed)")
+      let read = try Self.plan(plan.fileText(description: "d"))
+      plan.about = read.about
+      try #require(read == plan, "seed \(seed)")
     }
   }
 

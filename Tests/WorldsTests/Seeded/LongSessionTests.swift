@@ -5,9 +5,9 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Runs a session through the complete stack until the packet numbers have wrapped around four hundred times.
+/// Runs a session through the complete stack until the packet numbers have wrapped around over a hundred times.
 @Suite struct LongSessionTests {
-  @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
+  @Test(.timeLimit(.minutes(10))) func thirtyThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
     var plan = SoakPlan(seed: 1)
     var profile = plan.accessories[0].profile
     profile.quirks = []
@@ -16,7 +16,7 @@ import Testing
     profile.link.maximumPacketLength = 52
     profile.link.maximumOutstandingPackets = 127
     profile.link.retransmissionTimeout = .milliseconds(200)
-    let packets = 100_000
+    let packets = 30_000
     plan.accessories = [
       .init(profile: profile, link: SoakLinkChoices(), streams: [SoakStreamPlan()])
     ]
@@ -33,7 +33,7 @@ import Testing
     #expect(outcome.violations == [])
     #expect(outcome.coverage[.bytesDelivered] == packets * 40)
     #expect(outcome.coverage[.wrap] >= packets / 256)
-    #expect(outcome.coverage[.retransmission] > 50)
-    #expect(outcome.coverage[.windowFull] > 50)
+    #expect(outcome.coverage[.retransmission] > 10)
+    #expect(outcome.coverage[.windowFull] > 10)
   }
 }

@@ -39,7 +39,7 @@ import Testing
     #expect(again.text == report.text)
   }
 
-  @Test(arguments: [1, 2, 7, 100]) func shardsAddUpToTheVeryBytesOfTheWhole(count: Int) async throws {
+  @Test(arguments: [2, 40]) func shardsAddUpToTheVeryBytesOfTheWhole(count: Int) async throws {
     let whole = await Self.report(seeds: 23, forbidden: [])
     var parts: [SoakReport] = []
     for index in (1...count).reversed() {
@@ -85,13 +85,6 @@ import Testing
     #expect(throws: ReportSumError.twice(try Shard("1/2"))) { try sum.add(one) }
   }
 
-  @Test func aShardThatWasStoppedSaysSo() async throws {
-    let report = await Self.report(try Shard("1/2"), stopsAfter: 8)
-    #expect(report.unfinished == "shard 1/2 was stopped by Ctrl-C after 8 of 30 worlds")
-    #expect(report.headline.hasPrefix("8 worlds, seeds 300 to 307, shard 1/2: "))
-    #expect(report.headline.hasSuffix("; stopped by Ctrl-C"))
-  }
-
   @Test func oneShardNeedNotReachEveryCorner() async throws {
     var report = await Self.report(try Shard("1/2"), seeds: 20_000, forbidden: [], stopsAfter: 1)
     report.worlds = 10_000
@@ -101,7 +94,8 @@ import Testing
   }
 
   @Test func aRunThatWasStoppedHasNotPassed() async {
-    let report = await Self.report(seeds: 60, forbidden: [], stopsAfter: 8)
+    let report = await Self.report(forbidden: [], stopsAfter: 8)
+    #expect(report.headline.hasPrefix("8 worlds, seeds 300 to 307: ") && report.headline.hasSuffix("; stopped by Ctrl-C"))
     #expect(report.verdict == .stopped(by: "Ctrl-C"))
     #expect(report.json.text.contains("\"passed\":false,\"verdict\":\"stopped\",\"reasons\":[\"stopped by Ctrl-C\"]"))
     #expect(report.json.text.contains("\"seeds\":60"))
@@ -160,6 +154,9 @@ import Testing
       "\"first\":0", "\"forbidden\":[\"linkUp\"],\"first\":0",
       "failures: is 0, but 'linkUp' was reached, which is forbidden"
     ),
+    ("\"worlds\":4", "\"worlds\":5", "worlds: has 5 worlds"), ("soak report", "soap report", "this is not an easim"),
+    ("\"version\":1", "\"version\":2", "version 2"), ("\"hash\":\"", "\"hash\":\"x", "a hash: a 64-bit number"),
+    ("\"linkUp\":", "\"linkUp\":-", "linkUp"), ("\"linkUp\":", "\"linkUp\":99999999999999999", "linkUp"),
   ]) func aReportThatContradictsItselfIsRefusedAtTheKey(old: String, new: String, complaint: String) async throws {
     var text = await Self.report(seeds: 4, first: 0, forbidden: []).json.text
     if new.contains("\"failed\":[") {
@@ -169,17 +166,5 @@ import Testing
     #expect(wrong != text)
     let error = #expect(throws: SourceProblems.self) { try Self.read(wrong) }
     #expect("\(error.map { "\($0)" } ?? "")".contains(complaint), "\(error.map { "\($0)" } ?? "")")
-  }
-
-  @Test(arguments: [
-    ("\"worlds\":4", "\"worlds\":5"), ("\"failures\":0", "\"failures\":1"), ("\"linkUp\":", "\"linkUp\":-"),
-    ("soak report", "soap report"), ("\"version\":1", "\"version\":2"), ("\"hash\":\"", "\"hash\":\"x"),
-    ("\"linkUp\":", "\"linkUp\":99999999999999999"),
-  ]) func aReportThatCannotBeIsRefused(old: String, new: String) async throws {
-    let text = await Self.report(seeds: 4, first: 0, forbidden: []).json.text
-    _ = try Self.read(text)
-    let wrong = text.replacing(old, with: new)
-    #expect(wrong != text)
-    #expect(throws: SourceProblems.self) { try Self.read(wrong) }
   }
 }

@@ -35,8 +35,7 @@ import Testing
       { version: 1, description: 'd', seed: 5, accessories: { a: { profile: 'echo' } },
         apps: { app: { sessions: [{ bytes: 6400, chunk: 500 }] } },
         steps: [{ at: '0s', accessory: 'plugIn' }], tail: '10s' }
-      """
-    ).plan
+      """)
     let record = SoakRecord()
     record.echo = echo
     let world = SoakWorld(plan, record)
