@@ -8,13 +8,7 @@ import Testing
 
 @Suite struct PairTests {
   private func record(_ profile: Profile, _ requests: [String], of name: String? = nil) throws -> Recording {
-    let rig = ReplayRig()
-    let app = AskingApp(requests, of: name, in: rig)
-    let accessory = try rig.plug(profile)
-    try rig.run { app.isDone }
-    accessory.unplug()
-    try rig.loop.advance(by: .milliseconds(100))
-    return try rig.recording()
+    try ReplayRig.record(profile, requests, of: name).recording
   }
 
   // MARK: Wildcards
@@ -178,6 +172,6 @@ import Testing
       recording.sessions[session].steps.indices
         .filter { recording.sessions[session].steps[$0].from == .accessory }.map { (session, $0) }
     }
-    return stride(from: 0, to: all.count, by: max(1, all.count / 10)).map { all[$0] }
+    return stride(from: 0, to: all.count, by: max(1, all.count / 3)).map { all[$0] }
   }
 }

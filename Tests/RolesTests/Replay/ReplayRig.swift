@@ -59,6 +59,35 @@ final class ReplayRig {
     return settings
   }
 
+  /// Records an app that sends the requests to an accessory. The accessory is unplugged at the end.
+  static func record(
+    _ profile: Profile, _ requests: [String], of name: String? = nil
+  ) throws -> (recording: Recording, app: AskingApp) {
+    let rig = ReplayRig()
+    let app = AskingApp(requests, of: name, in: rig)
+    let accessory = try rig.plug(profile)
+    try rig.run { app.isDone }
+    accessory.unplug()
+    try rig.loop.advance(by: .milliseconds(100))
+    return (try rig.recording(), app)
+  }
+
+  /// Plays the accessory of a recording to an app that sends the requests, until the replay is over.
+  static func ask(
+    _ requests: [String], of name: String? = nil, _ recording: Recording,
+    _ change: (inout ReplaySettings) -> Void = { _ in }
+  ) throws -> (progress: ReplayProgress, app: AskingApp) {
+    let rig = ReplayRig(seed: 8)
+    var settings = ReplaySettings()
+    change(&settings)
+    let app = AskingApp(requests, of: name, in: rig)
+    let accessory = try rig.plug(recording, settings)
+    try rig.run { accessory.isOver }
+    accessory.unplug()
+    try rig.loop.advance(by: .milliseconds(100))
+    return (accessory.progress, app)
+  }
+
   /// Runs the loop until a condition holds, and then a little longer.
   func run(_ condition: () -> Bool) throws {
     #expect(try loop.run(until: condition))

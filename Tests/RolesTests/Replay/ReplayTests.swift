@@ -19,13 +19,7 @@ import Testing
   }
 
   private func record(_ profile: Profile, _ requests: [String] = Self.requests) throws -> (Recording, AskingApp) {
-    let rig = ReplayRig()
-    let app = AskingApp(requests, in: rig)
-    let accessory = try rig.plug(profile)
-    try rig.run { app.isDone }
-    accessory.unplug()
-    try rig.loop.advance(by: .milliseconds(100))
-    return (try rig.recording(), app)
+    try ReplayRig.record(profile, requests)
   }
 
   @Test func aRecordingHasAttachmentsSessionsAndBytes() throws {
@@ -44,13 +38,8 @@ import Testing
   @Test(arguments: [false, true])
   func theAccessoryOfARecordingSatisfiesTheAppThatMadeIt(flickers: Bool) throws {
     let (recording, before) = try record(profile(flickers: flickers))
-    let rig = ReplayRig(seed: 8)
-    let app = AskingApp(Self.requests, in: rig)
-    let accessory = try rig.plug(recording)
-    try rig.run { accessory.isOver }
-    accessory.unplug()
-    try rig.loop.advance(by: .milliseconds(100))
-    #expect(accessory.progress.isAsRecorded, "\(String(describing: accessory.progress.first))")
+    let (progress, app) = try ReplayRig.ask(Self.requests, recording)
+    #expect(progress.isAsRecorded, "\(String(describing: progress.first))")
     #expect(app.answers == before.answers)
     #expect(app.events == before.events)
   }
@@ -100,7 +89,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<19)
+  @Test(arguments: [0, 4, 5, 18])
   func oneWrongByteInAnAnswerIsNamed(offset: Int) throws {
     let (recording, _) = try record(profile())
     var wrong = recording
@@ -164,15 +153,9 @@ import Testing
   }
 
   @Test(arguments: [0, 1]) func aByteAfterTheLastRequestIsADifference(ending: Int) throws {
-    let recording = try recordings()[ending]
-    let rig = ReplayRig()
-    let app = AskingApp(Self.requests + ["!"], in: rig)
-    let accessory = try rig.plug(recording, Self.quick)
-    try rig.run { accessory.isOver }
-    #expect(accessory.progress.first?.kind == .excess(bytes: 1))
-    #expect(accessory.progress.isAsRecorded == false)
-    accessory.unplug()
-    _ = app
+    let progress = try ReplayRig.ask(Self.requests + ["!"], recordings()[ending]) { $0.speed = .max }.progress
+    #expect(progress.first?.kind == .excess(bytes: 1))
+    #expect(!progress.isAsRecorded)
   }
 
   @Test func whatTheAccessoryWaitsForIsKnown() throws {
@@ -209,28 +192,18 @@ import Testing
 
   @Test func anAppThatAsksSomethingElseIsNamed() throws {
     let (recording, _) = try record(profile())
-    let rig = ReplayRig()
-    let app = AskingApp(["hellO"], in: rig)
-    let accessory = try rig.plug(recording)
-    try rig.run { accessory.isOver }
-    #expect(accessory.progress.first?.kind == .byte(expected: UInt8(ascii: "o"), got: UInt8(ascii: "O")))
-    #expect(accessory.progress.first?.offset == 4)
-    #expect(!app.isDone)
-    accessory.unplug()
+    let (progress, app) = try ReplayRig.ask(["hellO"], recording)
+    #expect(progress.first?.kind == .byte(expected: UInt8(ascii: "o"), got: UInt8(ascii: "O")))
+    #expect(progress.first?.offset == 4)
+    #expect(app.answers == "")
   }
 
   @Test func aSessionThatTheRecordingDoesNotHaveIsNamed() throws {
     let (recording, _) = try record(profile("multi"), ["status\n"])
     let other = try #require(recording.identification?.protocols.last?.name)
     #expect(other != recording.sessions[0].protocolName)
-    let rig = ReplayRig()
-    let app = AskingApp(["x"], of: other, in: rig)
-    let accessory = try rig.plug(recording)
-    try rig.run { accessory.isOver }
-    #expect(
-      accessory.progress.first?.kind == .unexpectedSession(expected: recording.sessions[0].protocolName))
-    accessory.unplug()
-    _ = app
+    let progress = try ReplayRig.ask(["x"], of: other, recording).progress
+    #expect(progress.first?.kind == .unexpectedSession(expected: recording.sessions[0].protocolName))
   }
 
   @Test func answersThatDoNotComeAreSilence() throws {
@@ -252,17 +225,11 @@ import Testing
 
   @Test func maskedBytesMayDiffer() throws {
     let (recording, _) = try record(profile())
-    var settings = ReplaySettings()
     var entry = ReplayMask.Entry()
     (entry.offset, entry.count, entry.from) = (4, 1, .device)
-    settings.mask.entries = [entry]
-    let rig = ReplayRig()
-    let app = AskingApp(["hellO", "how are you", "bye"], in: rig)
-    let accessory = try rig.plug(recording, settings)
-    try rig.run { accessory.isOver }
-    #expect(accessory.progress.isAsRecorded)
+    let (progress, app) = try ReplayRig.ask(["hellO", "how are you", "bye"], recording) { $0.mask.entries = [entry] }
+    #expect(progress.isAsRecorded)
     #expect(app.answers == "hellohow are youbye")
-    accessory.unplug()
   }
 
   @Test func aMaskIsLearnedFromTwoRecordings() throws {
@@ -271,15 +238,8 @@ import Testing
     let mask = try ReplayMask(differencesOf: first, and: second)
     #expect(mask.entries.map(\.offset) == [6, 9, 6, 9])
     #expect(mask.entries.map(\.from) == [.device, .device, .accessory, .accessory])
-    var settings = ReplaySettings()
-    settings.mask = mask
-    let rig = ReplayRig()
-    let app = AskingApp(["time 19:19", "bye"], in: rig)
-    let accessory = try rig.plug(first, settings)
-    try rig.run { accessory.isOver }
-    #expect(accessory.progress.isAsRecorded, "\(String(describing: accessory.progress.first))")
-    accessory.unplug()
-    _ = app
+    let progress = try ReplayRig.ask(["time 19:19", "bye"], first) { $0.mask = mask }.progress
+    #expect(progress.isAsRecorded, "\(String(describing: progress.first))")
   }
 
   @Test func recordingsOfDifferentLengthsMakeNoMask() throws {
@@ -292,15 +252,8 @@ import Testing
     let (recording, _) = try record(profile(), ["\u{2}7\u{3}", "\u{2}8\u{3}"])
     var entry = ReplayMask.Entry()
     entry.pattern = ReplayMask.Pattern("02 ?? 03")
-    var settings = ReplaySettings()
-    settings.mask.entries = [entry]
-    let rig = ReplayRig()
-    let app = AskingApp(["\u{2}1\u{3}", "\u{2}2\u{3}"], in: rig)
-    let accessory = try rig.plug(recording, settings)
-    try rig.run { accessory.isOver }
-    #expect(accessory.progress.isAsRecorded)
-    accessory.unplug()
-    _ = app
+    let requests = ["\u{2}1\u{3}", "\u{2}2\u{3}"]
+    #expect(try ReplayRig.ask(requests, recording) { $0.mask.entries = [entry] }.progress.isAsRecorded)
   }
 
   @Test(arguments: ["", "0", "02", "?? ??", "0g ??", "02 ?"])
@@ -311,8 +264,6 @@ import Testing
   // MARK: Captures that are not recordings
 
   @Test func aTranscriptIsNoRecording() throws {
-    let rig = ReplayRig()
-    _ = rig
     let entries = try DecodedCapture(Array("0.000000 A DETECT\n".utf8)).entries
     #expect(throws: RecordingError.transcript) { try Recording(entries) }
   }
@@ -385,11 +336,7 @@ import Testing
 
 @Suite struct ImportedProfileTests {
   private func record(_ name: String, _ requests: [String]) throws -> Recording {
-    let rig = ReplayRig()
-    let app = AskingApp(requests, in: rig)
-    try rig.plug(try ProfileLibrary().profile(name))
-    try rig.run { app.isDone }
-    return try rig.recording()
+    try ReplayRig.record(ProfileLibrary().profile(name), requests).recording
   }
 
   @Test func theScriptAnswersAsTheAccessoryDid() throws {
