@@ -1,5 +1,7 @@
 import AccessoryCore
 import AccessoryHost
+import Glibc
+import IAP2
 
 /// Tracks the bursts of one session in order: which bytes still have to be sent, and which replies still have to
 /// arrive.
@@ -32,8 +34,6 @@ package struct BurstLane {
 
   package enum Event: Equatable, Sendable {
     case completed(Flight)
-    /// The reply differs from the expected bytes, so the session is unusable.
-    case different(Flight, ReplyDifference)
     /// The reply is wrong for the given reason, so the session is unusable.
     case wrong(Flight, String)
     /// The reply is wrong. The lane collects further bytes until `BurstLane.conclude()` diagnoses the mistake.
@@ -82,17 +82,9 @@ package struct BurstLane {
     inFlight = plan.inFlight
     self.verifier = verifier
     self.scratch = scratch
-    requests = plan.workload?.requests ?? []
-    let isUnique: Bool
-    if let workload = plan.workload {
-      isUnique = workload.requests.contains(where: \.isUniqueEcho)
-    } else if case .unique = plan.payload {
-      isUnique = true
-    } else {
-      isUnique = false
-    }
-    let isEcho = plan.verification == .echo
-    if isUnique, isEcho { echo = StreamVerifier(stream) }
+    requests = plan.requests
+    let isUnique = requests.isEmpty ? plan.payload.repeatedBytes == nil : requests.contains(where: \.isUniqueEcho)
+    if isUnique, plan.verification == .echo { echo = StreamVerifier(stream) }
     judging = plan.verification == .nothing ? .nothing : echo == nil ? .bytes : .stream
     flights.reserveCapacity(inFlight)
   }
@@ -192,7 +184,7 @@ package struct BurstLane {
         return .suspicious
       }
     } else if let difference = verifier.difference(in: part, at: receivedOfOldest) {
-      return .different(oldest, difference)
+      return .wrong(oldest, difference)
     }
     receivedOfOldest += count
     // A reply may be complete before its request has been sent, in which case the burst is complete as soon as the
@@ -302,5 +294,50 @@ package struct BurstLane {
   package mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights
+  }
+}
+
+/// Checks a reply against the expected one while the reply arrives, for plans in which all bursts have the same reply.
+public struct ReplyVerifier: Equatable, Sendable {
+  /// The number of bytes to show before and after a wrong byte.
+  private static let reach = 4
+
+  /// The expected reply, or nil if only its length is checked.
+  private let expected: [UInt8]?
+  /// The length that the reply should have.
+  public let count: Int
+
+  /// Creates a verifier for the reply that `plan` expects.
+  public init(_ plan: BurstPlan) {
+    count = plan.verification.replyCount(payload: plan.payload.size)
+    switch plan.verification {
+    case .echo: expected = plan.payload.repeatedBytes
+    case .reply(let bytes): expected = bytes
+    case .replyLength, .nothing: expected = nil
+    }
+  }
+
+  /// Returns a description of the first wrong byte in `bytes`, or nil if all bytes are correct. `bytes` begins at
+  /// `offset` in the reply and must not extend beyond the reply's end.
+  public func difference(in bytes: RawSpan, at offset: Int) -> String? {
+    guard let expected, !isSame(expected, bytes, offset) else { return nil }
+    let got = bytes.withUnsafeBytes { Array($0) }
+    guard let index = got.indices.first(where: { got[$0] != expected[offset + $0] }) else { return nil }
+    func window(_ bytes: [UInt8], _ place: Int) -> String {
+      Hex.spaced(bytes[max(0, place - Self.reach)..<min(bytes.count, place + Self.reach + 1)])
+    }
+    let place = offset + index
+    return "byte \(place) is \(Hex.plain([got[index]])) instead of \(Hex.plain([expected[place]])): "
+      + "expected … \(window(expected, place)) …, got … \(window(got, index)) …"
+  }
+
+  private func isSame(_ expected: [UInt8], _ bytes: RawSpan, _ offset: Int) -> Bool {
+    if bytes.byteCount == 0 { return true }
+    return expected.withUnsafeBytes { wanted in
+      bytes.withUnsafeBytes { came in
+        guard let left = wanted.baseAddress, let right = came.baseAddress else { return false }
+        return memcmp(left + offset, right, came.count) == 0
+      }
+    }
   }
 }

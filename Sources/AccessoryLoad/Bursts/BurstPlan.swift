@@ -66,7 +66,7 @@ public struct BurstPlan: Equatable, Sendable {
     case reply([UInt8])
     /// A reply with this length and any contents.
     case replyLength(Int)
-    /// No reply. No reply. A burst is complete when the link has acknowledged the burst's last byte.
+    /// No reply. A burst is complete when the link has acknowledged the burst's last byte.
     case nothing
 
     func replyCount(payload: Int) -> Int {
@@ -123,18 +123,26 @@ public struct BurstPlan: Equatable, Sendable {
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// Bursts of different kinds, or nil to use ``payload`` and ``verification``.
-  package var workload: BurstWorkload?
+  /// Bursts of different kinds, or an empty array to use ``payload`` and ``verification``.
+  var requests: [BurstRequest] = []
+  /// True if each session repeats the ``requests`` in order, or false if each session chooses requests at random.
+  var isScript = false
   /// How long a session pauses after each of its bursts, or nil for no pause.
-  package var think: Distribution<Duration>?
+  var think: Distribution<Duration>?
   /// The factors by which individual accessories' rates are multiplied. The key of a factor is a name, serial number or
   /// address; `*` stands for all other accessories.
-  package var shares: [Named<Double>] = []
+  var shares: [Named<Double>] = []
   /// The protocol to open sessions with, or nil to use the only protocol that the accessory offers.
   public var protocolName: String?
 
   /// Creates a plan that sends a hundred bursts of 10,000 unique bytes, one at a time, and expects an echo of each.
   public init() {}
+
+  /// The phases in which the rate changes, or an empty array if the plan has none.
+  var phases: [BurstPhase] {
+    get { if case .phases(let phases) = pace { phases } else { [] } }
+    set { pace = .phases(newValue) }
+  }
 }
 
 extension BurstPlan {

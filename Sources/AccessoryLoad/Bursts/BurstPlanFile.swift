@@ -14,77 +14,67 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The phases in order. Without phases, sessions send bursts as fast as they can.
-  package var phases: [BurstPhase] = []
+  /// The file's plan.
+  private(set) var plan = BurstPlan()
   /// The number of bursts if the plan has no phases.
-  package var count: Int?
+  private var count: Int?
   /// The duration of the run if the plan has no phases.
-  package var time: Duration?
-  var sizes = Distribution<Int>.fixed(.drawStandard)
-  var payloads: [BurstRequest] = []
-  var script: [BurstRequest] = []
-  var think: Distribution<Duration>?
-  var shares: [Named<Double>] = []
-  package var sessions = 1
-  package var inFlight = 1
-  /// The initial part of the phases, during which bursts are not measured.
-  package var warmUp = Duration.zero
-  package var reconnects = false
-  package var allowsOverdue = false
-  package var allowsLost = false
-  package var limits: [BurstLimit] = []
-
-  package init() {}
+  private var time: Duration?
 
   /// Whether the file specifies the expected replies.
-  package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
+  package private(set) var saysReplies = false
 
-  /// Reads a file. Reads a file. If the file is invalid, the error lists every mistake with its line and column.
+  private init() {}
+
+  /// Reads a file. If the file is invalid, the error lists every mistake with its line and column.
   package init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
     self = try Self.format.read(tree)
-  }
-
-  /// Returns the file's plan. Settings that the file does not contain are taken from `plan`.
-  package func laid(over plan: BurstPlan) -> BurstPlan {
-    var plan = plan
-    switch (payloads.isEmpty, script.isEmpty, sizes) {
-    case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
-    case (true, true, _):
-      // The command-line options about replies apply to these bursts.
-      var request = BurstRequest()
-      request.sizes = sizes
-      plan.workload = BurstWorkload()
-      plan.workload?.requests = [request]
-    case (_, _, _):
-      plan.workload = BurstWorkload()
-      plan.workload?.requests = payloads + script
-      plan.workload?.isScript = payloads.isEmpty
-      plan.verification = .echo
-    }
-    (plan.think, plan.shares) = (think, shares)
-    (plan.sessions, plan.inFlight, plan.warmUp) = (sessions, inFlight, warmUp)
-    plan.reconnects = plan.reconnects || reconnects
-    plan.allowsOverdue = plan.allowsOverdue || allowsOverdue
-    plan.allowsLost = plan.allowsLost || allowsLost
-    plan.limits += limits
-    guard phases.isEmpty else {
-      plan.pace = .phases(phases)
-      let length = phases.reduce(Duration.zero) { $0 + $1.length }
-      plan.extent = .time(length - warmUp)
-      return plan
-    }
-    plan.pace = .closedLoop
+    if !plan.phases.isEmpty { plan.extent = .time(length - plan.warmUp) }
     if let count { plan.extent = .bursts(count) }
     if let time { plan.extent = .time(time) }
+  }
+
+  /// Returns the file's plan with the replies, permissions and limits that the command line adds.
+  package func laid(over other: BurstPlan) -> BurstPlan {
+    var plan = plan
+    if !saysReplies { plan.verification = other.verification }
+    plan.reconnects = plan.reconnects || other.reconnects
+    plan.allowsOverdue = plan.allowsOverdue || other.allowsOverdue
+    plan.allowsLost = plan.allowsLost || other.allowsLost
+    plan.limits = other.limits + plan.limits
     return plan
+  }
+
+  private var length: Duration { plan.phases.reduce(.zero) { $0 + $1.length } }
+
+  var sizes: Distribution<Int> {
+    get { plan.requests.first?.sizes ?? .fixed(plan.payload.size) }
+    set {
+      if case .fixed(let size) = newValue {
+        plan.payload = .unique(size: size)
+      } else {
+        // The command-line options about replies apply to these bursts.
+        plan.requests = [BurstRequest(sizes: newValue)]
+      }
+    }
+  }
+
+  private var payloads: [BurstRequest] {
+    get { saysReplies && !plan.isScript ? plan.requests : [] }
+    set { (plan.requests, saysReplies) = (newValue, true) }
+  }
+
+  private var script: [BurstRequest] {
+    get { plan.isScript ? plan.requests : [] }
+    set { (plan.requests, plan.isScript, saysReplies) = (newValue, true, true) }
   }
 
   package static let format = Record("load plan", "the plan for a load test", BurstPlanFile()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
-      "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50),
+      "phases", \.plan.phases, .list(of: .object(BurstPhase.format), count: 1...50),
       "the phases, in order; each burst in a phase has a due time")
     Field(
       "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
@@ -100,22 +90,25 @@ package struct BurstPlanFile: Equatable, Sendable {
       "script", \.script, .list(of: .object(BurstRequest.scriptFormat), count: 1...1_000),
       "instead of `size`: requests that each session sends in order, repeatedly")
     Field(
-      "think", \.think, .optional(.times), "how long a session pauses after each burst, or a distribution of pauses")
+      "think", \.plan.think, .optional(.times),
+      "how long a session pauses after each burst, or a distribution of pauses")
     Field(
-      "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
+      "accessories", \.plan.shares, .named(of: .number(0...1_000), atLeast: 1),
       "keyed by name, serial number or address: the factor that scales the phases' rate for the accessory; `'*'` "
         + "stands for all other accessories"
     )
-    Field("sessions", \.sessions, .integer(1...1_000), "number of sessions with each accessory")
-    Field("inFlight", \.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")
+    Field("sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory")
+    Field("inFlight", \.plan.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")
     Field(
-      "warmUp", \.warmUp, .duration,
+      "warmUp", \.plan.warmUp, .duration,
       "time at the start of the phases during which bursts are verified but not measured")
-    Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory disconnects and comes back")
-    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run can pass even if bursts were lost")
-    Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run can pass even if bursts began late")
+    Field("reconnect", \.plan.reconnects, .boolean, "whether to continue when an accessory disconnects and comes back")
     Field(
-      "failIf", \.limits, .list(of: .limit, count: 0...100), "conditions under which the run fails, such as `p99>50ms`")
+      "allowLost", \.plan.allowsLost, .boolean, "with `reconnect`: whether the run can pass even if bursts were lost")
+    Field("allowOverdue", \.plan.allowsOverdue, .boolean, "whether the run can pass even if bursts began late")
+    Field(
+      "failIf", \.plan.limits, .list(of: .limit, count: 0...100),
+      "conditions under which the run fails, such as `p99>50ms`")
   }.checked { file, object in
     checkExtent(file, object)
     checkBursts(file, object)
@@ -131,11 +124,11 @@ package struct BurstPlanFile: Equatable, Sendable {
       }
       return
     }
-    if !file.phases.isEmpty, file.phases.reduce(0, { $0 + $1.bursts }) < 1 {
+    let (phases, length) = (file.plan.phases, file.length)
+    if !phases.isEmpty, phases.reduce(0, { $0 + $1.bursts }) < 1 {
       object.error("phases", "no burst is due during the phases: raise a rate or a duration")
     }
-    let length = file.phases.reduce(Duration.zero) { $0 + $1.length }
-    if !file.phases.isEmpty, file.warmUp >= length {
+    if !phases.isEmpty, file.plan.warmUp >= length {
       object.error(
         "warmUp",
         "must be shorter than the phases, which take \(DurationText.format(length)): nothing would be measured"
@@ -147,10 +140,10 @@ package struct BurstPlanFile: Equatable, Sendable {
   private static func checkBursts(_ file: Self, _ object: ObjectReader) {
     let given = ["size", "payloads", "script"].filter { object.value($0) != nil }
     for key in given.dropFirst() { object.error(key, "a plan can have only one of 'size', 'payloads' and 'script'") }
-    guard file.inFlight > 1 else { return }
-    if file.think != nil || (file.payloads + file.script).contains(where: { $0.think != nil }) {
+    guard file.plan.inFlight > 1 else { return }
+    if file.plan.think != nil || file.plan.requests.contains(where: { $0.think != nil }) {
       object.error("inFlight", "with think times, a session has one burst at a time: omit this")
-    } else if !(file.payloads + file.script).allSatisfy(\.isUniqueEcho) {
+    } else if !file.plan.requests.allSatisfy(\.isUniqueEcho) {
       object.error(
         "inFlight",
         "only bursts with a 'size' and an expected echo can be distinguished while several are in flight: omit this")

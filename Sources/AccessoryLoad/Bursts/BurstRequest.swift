@@ -5,30 +5,28 @@ import AccessoryRuns
 import IAP2
 
 /// A kind of burst in a load test: what to send, and what reply to expect.
-package struct BurstRequest: Equatable, Sendable {
-  package enum Reply: Equatable, Sendable {
+struct BurstRequest: Equatable, Sendable {
+  enum Reply: Equatable, Sendable {
     case echo
     case nothing
     /// A complete reply that follows a rule.
     case rule(ReplyRule)
   }
 
-  package var name = ""
-  package var weight = 1.0
+  var name = ""
+  var weight = 1.0
   /// The sizes of bursts of unique bytes, or nil to send ``send``.
-  package var sizes: Distribution<Int>?
+  var sizes: Distribution<Int>?
   /// The bytes to send, or nil to send unique bytes with the given ``sizes``.
-  package var send: [UInt8]?
+  var send: [UInt8]?
   /// The expected reply, or nil to use the plan's expected reply.
-  package var expected: ExpectedReply?
+  var expected: ExpectedReply?
   /// How much of the reply to read, or nil to read as much as is needed to judge the reply.
-  package var extent: ReplyExtent?
+  var extent: ReplyExtent?
   /// The pause after this burst, or nil to use the plan's pause.
-  package var think: Distribution<Duration>?
+  var think: Distribution<Duration>?
 
-  package init() {}
-
-  package var reply: Reply {
+  var reply: Reply {
     switch expected?.expected {
     case .echo?: return .echo
     case .nothing?: return .nothing
@@ -73,20 +71,7 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan whose bursts differ: a weighted mix or a script.
-package struct BurstWorkload: Equatable, Sendable {
-  package var requests: [BurstRequest] = []
-  /// True if each session repeats the requests in order, or false if each session chooses requests at random.
-  package var isScript = false
-
-  package init() {}
-
-  var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether any of the bursts is complete as soon as it has been acknowledged.
-  var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
-}
-
-package struct ExpectedReply: Equatable, Sendable {
+struct ExpectedReply: Equatable, Sendable {
   enum Expected: Equatable, Sendable {
     case echo
     case nothing
@@ -112,7 +97,7 @@ package struct ExpectedReply: Equatable, Sendable {
   }
 }
 
-package struct ReplyExtent: Equatable, Sendable {
+struct ReplyExtent: Equatable, Sendable {
   let word: String
   let extent: ReplyRule.Extent
 
@@ -226,8 +211,8 @@ struct BurstDrawer {
 
   /// Returns nil if all bursts are the same and there are no pauses between them.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
-    guard plan.workload != nil || plan.think != nil else { return nil }
-    (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)
+    guard !plan.requests.isEmpty || plan.think != nil else { return nil }
+    (requests, isScript) = (plan.requests, plan.isScript)
     (size, think) = (plan.payload.size, plan.think)
     var seeds = SeededRandom(seed: seed ^ UInt64(truncatingIfNeeded: lane) &* 0xD1B5_4A32_D192_ED03)
     random = SeededRandom(seed: seeds.next()).derived("draws")

@@ -59,11 +59,7 @@ package struct BurstSchedule: Equatable, Sendable {
   /// Creates a schedule in which the rate of each phase is multiplied by `share`.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
-    if case .phases(let phases) = plan.pace {
-      timetable = BurstTimetable(phases, share: share)
-    } else {
-      timetable = nil
-    }
+    timetable = plan.phases.isEmpty ? nil : BurstTimetable(plan.phases, share: share)
   }
 
   /// The time at which the run began, or nil if the run has not begun yet.

@@ -8,7 +8,7 @@ import Glibc
 /// var random = SeededRandom(seed: 7)
 /// Distribution<Int>.uniform(.init(from: 10, to: 20)).draw(&random)   // the same for the same seed
 /// ```
-package enum Distribution<Value: Drawable>: Equatable, Sendable {
+enum Distribution<Value: Drawable>: Equatable, Sendable {
   case fixed(Value)
   case uniform(Uniform)
   case normal(Normal)
@@ -18,59 +18,45 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   case exponential(Exponential)
   case list(Choices)
 
-  package struct Uniform: Equatable, Sendable {
-    package var from = Value.drawStandard
-    package var to = Value.drawStandard
-
-    package init(from: Value = .drawStandard, to: Value = .drawStandard) { (self.from, self.to) = (from, to) }
+  struct Uniform: Equatable, Sendable {
+    var from = Value.drawStandard
+    var to = Value.drawStandard
   }
 
-  package struct Normal: Equatable, Sendable {
-    package var mean = Value.drawStandard
-    package var deviation = Value.drawStandard
-    package var bounds = Bounds()
-
-    package init() {}
+  struct Normal: Equatable, Sendable {
+    var mean = Value.drawStandard
+    var deviation = Value.drawStandard
+    var bounds = Bounds()
   }
 
-  package struct Lognormal: Equatable, Sendable {
-    package var median = Value.drawStandard
+  struct Lognormal: Equatable, Sendable {
+    var median = Value.drawStandard
     /// The standard deviation of the value's natural logarithm. If the standard deviation is 1, one value in 44 is more
     /// than 7.4 times the median.
-    package var sigma = 1.0
-    package var bounds = Bounds()
-
-    package init() {}
+    var sigma = 1.0
+    var bounds = Bounds()
   }
 
-  package struct Exponential: Equatable, Sendable {
-    package var mean = Value.drawStandard
-    package var bounds = Bounds()
-
-    package init() {}
+  struct Exponential: Equatable, Sendable {
+    var mean = Value.drawStandard
+    var bounds = Bounds()
   }
 
-  package struct Bounds: Equatable, Sendable {
-    package var least = Value.drawLimits.lowerBound
-    package var most = Value.drawLimits.upperBound
-
-    package init() {}
+  struct Bounds: Equatable, Sendable {
+    var least = Value.drawLimits.lowerBound
+    var most = Value.drawLimits.upperBound
   }
 
-  package struct Choices: Equatable, Sendable {
-    package var values: [Choice] = []
-
-    package init(_ values: [Choice] = []) { self.values = values }
+  struct Choices: Equatable, Sendable {
+    var values: [Choice] = []
   }
 
-  package struct Choice: Equatable, Sendable {
-    package var value = Value.drawStandard
-    package var weight = 1.0
-
-    package init(_ value: Value = .drawStandard, weight: Double = 1) { (self.value, self.weight) = (value, weight) }
+  struct Choice: Equatable, Sendable {
+    var value = Value.drawStandard
+    var weight = 1.0
   }
 
-  package func draw(_ random: inout SeededRandom) -> Value {
+  func draw(_ random: inout SeededRandom) -> Value {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
@@ -96,7 +82,7 @@ extension Distribution.Bounds {
 }
 
 /// A type whose values can be drawn from a ``Distribution``.
-package protocol Drawable: Comparable, Sendable {
+protocol Drawable: Comparable, Sendable {
   /// The default value of a distribution.
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }
@@ -111,19 +97,19 @@ extension Drawable {
 }
 
 extension Int: Drawable {
-  package static var drawStandard: Int { 10_000 }
-  package static var drawLimits: ClosedRange<Int> { 1...(64 << 20) }
-  package var drawNumber: Double { Double(self) }
-  package init(drawn number: Double) { self = Int(number.rounded()) }
-  package var drawText: String { "\(self)" }
+  static var drawStandard: Int { 10_000 }
+  static var drawLimits: ClosedRange<Int> { 1...(64 << 20) }
+  var drawNumber: Double { Double(self) }
+  init(drawn number: Double) { self = Int(number.rounded()) }
+  var drawText: String { "\(self)" }
 }
 
 extension Duration: Drawable {
-  package static var drawStandard: Duration { .seconds(1) }
-  package static var drawLimits: ClosedRange<Duration> { .zero ... .seconds(3_600) }
-  package var drawNumber: Double { Double(wholeNanoseconds) }
-  package init(drawn number: Double) { self = .nanoseconds(Int64(number.rounded())) }
-  package var drawText: String { DurationText.format(self) }
+  static var drawStandard: Duration { .seconds(1) }
+  static var drawLimits: ClosedRange<Duration> { .zero ... .seconds(3_600) }
+  var drawNumber: Double { Double(wholeNanoseconds) }
+  init(drawn number: Double) { self = .nanoseconds(Int64(number.rounded())) }
+  var drawText: String { DurationText.format(self) }
 }
 
 extension SeededRandom {
@@ -158,7 +144,7 @@ extension SeededRandom {
 // MARK: - Words
 
 extension Distribution: CustomStringConvertible {
-  package var description: String {
+  var description: String {
     switch self {
     case .fixed(let value): value.drawText
     case .uniform(let range): "uniform,from=\(range.from.drawText),to=\(range.to.drawText)"

@@ -43,24 +43,6 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission. A program that was meant to measure every `interval`, but
-  /// was delayed, has missed the measurements `value - interval`, `value - 2 * interval` and so on.
-  public mutating func record(_ value: Int, expectedInterval interval: Int) {
-    record(value)
-    guard interval > 0 else { return }
-    var missing = value - interval
-    // Advances by the histogram's steps instead of by intervals, so that processing a long delay takes no more time
-    // than processing a short one.
-    while missing >= interval {
-      let low = max(Self.lowest(at: Self.index(of: missing)), interval)
-      let times = (missing - low) / interval + 1
-      record(missing, times: times)
-      let last = missing - (times - 1) * interval
-      minimum = min(minimum ?? last, last)
-      missing = last - interval
-    }
-  }
-
   /// Adds the counts of another histogram to this one. The sum of the two totals must be less than 2^63.
   public mutating func merge(_ other: Histogram) {
     for index in other.used where other.counts[index] > 0 { add(other.counts[index], at: index) }
@@ -168,59 +150,6 @@ public struct Histogram: Equatable, Sendable {
     else { return nil }
     self.minimum = minimum
     self.maximum = maximum
-  }
-}
-
-extension Histogram: CustomStringConvertible {
-  /// Text such as "11 values from 2000000 to 2000000".
-  public var description: String {
-    guard let minimum, let maximum else { return "no values" }
-    return "\(total) values from \(minimum) to \(maximum)"
-  }
-}
-
-extension Histogram {
-  /// Groups the values into at most `limit` bars for a chart, including empty bars in between. If there are few values,
-  /// each value has its own bar. If there are many values, bars have a round width or, if the values are far apart,
-  /// each bar is twice as wide as the one before it.
-  func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
-    guard let minimum, let maximum else { return [] }
-    let steps = steps
-    if steps.count <= limit {
-      return steps.map { (max($0.lowest, minimum), min($0.highest, maximum), $0.count) }
-    }
-    var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
-    if edges.count == 1 {
-      // If doubling the width would give too many bars, each bar is four times as wide as the one before it.
-      let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
-      var edge = 1
-      while edge <= minimum { edge *= factor }
-      while edge <= maximum {
-        edges.append(edge)
-        edge *= factor
-      }
-    }
-    return edges.indices.map { index in
-      let next = index + 1 < edges.count ? edges[index + 1] : maximum + 1
-      let count = steps.reduce(0) { edges[index]..<next ~= max($1.lowest, minimum) ? $0 + $1.count : $0 }
-      return (edges[index], next - 1, count)
-    }
-  }
-
-  private static func evenEdges(_ minimum: Int, _ maximum: Int, _ limit: Int) -> [Int] {
-    var width = 1
-    var factors = [2, 5, 10]
-    var power = 1
-    while (maximum / width - minimum / width) + 1 > limit {
-      if factors.isEmpty { (factors, power) = ([2, 5, 10], power * 10) }
-      width = factors.removeFirst() * power
-    }
-    return (minimum / width...maximum / width).map { max(minimum, $0 * width) }
-  }
-
-  private static func doublings(_ minimum: Int, _ maximum: Int) -> Int {
-    max(1, maximum).bitWidth - max(1, maximum).leadingZeroBitCount
-      - (max(1, minimum).bitWidth - max(1, minimum).leadingZeroBitCount) + 1
   }
 }
 

@@ -17,6 +17,13 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case bursts, bytes
     /// A count, given as a number or as a percentage of the bursts that began.
     case count(Counted, isShare: Bool)
+
+    var isTime: Bool {
+      switch self {
+      case .percentile, .mean, .most: true
+      case .bursts, .bytes, .count: false
+      }
+    }
   }
 
   enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
@@ -45,7 +52,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     var measured = name
     isService = name.hasPrefix("service.")
     if isService { measured = String(name.dropFirst("service.".count)) }
-    guard let kind = Self.kind(measured), !isService || kind.isTime else {
+    guard let named = Self.figure(measured), !isService || named.isTime else {
       let near = Suggestion.nearest(to: measured, in: Self.names) ?? Self.alias(measured)
       guard let near else {
         throw OptionError(
@@ -53,13 +60,13 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       }
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
-    guard sign == (kind == .rate ? "<" : ">") else {
+    guard sign == Self.sign(measured) else {
       // With the opposite sign, the user has probably written the condition for passing instead of failing.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
-    (figure, bound) = try Self.read(value, measured, kind, prefix: "\(name)\(sign)", shown)
-    isUpper = kind != .rate
+    (figure, bound) = try Self.read(value, named, prefix: "\(name)\(sign)", shown)
+    isUpper = named != .bursts
     description = "\(name)\(sign)\(value)"
     let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     let unit = figure == .bursts ? "bursts/s" : String(value.dropFirst(digits.count))
@@ -68,28 +75,21 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 
   // MARK: Words
 
-  private enum Kind: Equatable {
-    case time(Figure)
-    case rate
-    case count(Counted)
-
-    var isTime: Bool { if case .time = self { true } else { false } }
-  }
-
   private static let names = ["p50", "p90", "p99", "p99.9", "mean", "max", "rate"] + Counted.allCases.map(\.rawValue)
   private static let examples = "'p99>50ms', 'rate<100/s' or 'errors>0.1%'"
 
   private static func sign(_ name: String) -> String { name == "rate" ? "<" : ">" }
 
-  private static func kind(_ name: String) -> Kind? {
-    if name == "rate" { return .rate }
-    if name == "mean" { return .time(.mean) }
-    if name == "max" { return .time(.most) }
-    if let counted = Counted(rawValue: name) { return .count(counted) }
+  /// Returns the figure with this name. A rate counts bursts unless its value has a unit of bytes.
+  private static func figure(_ name: String) -> Figure? {
+    if name == "rate" { return .bursts }
+    if name == "mean" { return .mean }
+    if name == "max" { return .most }
+    if let counted = Counted(rawValue: name) { return .count(counted, isShare: false) }
     guard name.first == "p", name.dropFirst().allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
       let percentile = Double(name.dropFirst()), 0...100 ~= percentile
     else { return nil }
-    return .time(.percentile(percentile))
+    return .percentile(percentile)
   }
 
   /// Returns easim's name for a figure that has the given name in another tool.
@@ -107,15 +107,15 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   }
 
   private static func read(
-    _ value: String, _ name: String, _ kind: Kind, prefix: String, _ shown: String
+    _ value: String, _ figure: Figure, prefix: String, _ shown: String
   ) throws(OptionError) -> (Figure, Double) {
-    switch kind {
-    case .time(let figure):
+    let digits = String(value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") })
+    switch figure {
+    case .percentile, .mean, .most:
       do { return (figure, Double(try DurationText.parse(value).wholeNanoseconds)) } catch {
-        let number = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-        throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
+        throw OptionError("'\(shown)': did you mean '\(prefix)\(digits.isEmpty ? "50" : digits)ms'?")
       }
-    case .rate:
+    case .bursts, .bytes:
       // The unit shows whether the rate counts bursts or bytes.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
@@ -123,15 +123,13 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       for unit in units where value.hasSuffix(unit.name) {
         if let number = number(value.dropLast(unit.name.count)) { return (unit.figure, number * unit.size) }
       }
-      let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
       throw OptionError(
         "'\(shown)': did you mean '\(prefix)\(digits.isEmpty ? "100" : digits)/s' (bursts) or "
           + "'\(prefix)\(digits.isEmpty ? "100" : digits)kB/s' (payload bytes)?")
-    case .count(let counted):
+    case .count(let counted, _):
       let isShare = value.hasSuffix("%")
       if let number = number(value.dropLast(isShare ? 1 : 0)) { return (.count(counted, isShare: isShare), number) }
-      let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-      let near = digits.isEmpty ? "0" : String(digits)
+      let near = digits.isEmpty ? "0" : digits
       throw OptionError("'\(shown)': did you mean '\(prefix)\(near)' or '\(prefix)\(near)%'?")
     }
   }
@@ -144,12 +142,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 
 extension BurstLimit {
   /// Whether delays that are caused by faults could make the run exceed the limit.
-  private var isAboutTime: Bool {
-    switch figure {
-    case .percentile, .mean, .most, .bursts, .bytes: true
-    case .count(let counted, _): counted == .overdue
-    }
-  }
+  private var isAboutTime: Bool { if case .count(let counted, _) = figure { counted == .overdue } else { true } }
 
   /// Returns where to draw the limit in a chart of times in nanoseconds or of bytes per second, or nil if the limit
   /// does not belong in that chart. `size` is the size of every burst, or 0 if sizes vary.

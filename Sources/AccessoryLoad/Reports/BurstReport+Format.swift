@@ -342,7 +342,7 @@ extension Histogram {
 }
 
 private struct MapSection: Equatable {
-  var length = ThroughputSeries.finest
+  var length = LatencyMap.finest
   var cells: [[Int]] = []
 
   static let format = Record("latency map", "number of bursts by duration and time", MapSection()) {
@@ -375,31 +375,23 @@ private struct SeriesSection: Equatable {
       isRequired: true)
     Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each slice")
   }
-
-  /// The series, or nil if its slices are invalid.
-  var series: ThroughputSeries? {
-    guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
-      flow.isEmpty || flow.count == slices.count
-    else { return nil }
-    return ThroughputSeries(
-      length: length,
-      slices: slices.indices.map { index in
-        var slice = ThroughputSeries.Slice(bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports written by earlier versions of easim do not contain the bytes sent and received.
-        if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
-        return slice
-      })
-  }
 }
 
 extension Format<ThroughputSeries> {
-  fileprivate static let series: Format = SeriesSection.format.format.map {
-    $0.series
+  fileprivate static let series: Format = SeriesSection.format.format.map { section in
+    let pairs = zip(section.slices, section.flow)
+    guard section.slices.count == section.flow.count, pairs.allSatisfy({ $0.count == 3 && $1.count == 2 }) else {
+      return nil
+    }
+    let slices = pairs.map { events, flow in
+      ThroughputSlice(bursts: events[0], bytes: events[1], errors: events[2], sent: flow[0], received: flow[1])
+    }
+    return ThroughputSeries(length: section.length, slices: slices)
   } otherwise: {
     "the time slices contradict each other"
   } back: { series in
     SeriesSection(
       length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] },
-      flow: series.hasFlow ? series.slices.map { [$0.sent, $0.received] } : [])
+      flow: series.slices.map { [$0.sent, $0.received] })
   }
 }

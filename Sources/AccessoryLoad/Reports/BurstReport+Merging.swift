@@ -128,33 +128,20 @@ extension BurstReport {
 
   /// The sum of all counts, or nil if it exceeds ``CountSum/most``.
   var counted: Int? {
-    var sum = CountSum()
-    sum.add(runs)
-    for field in Self.countFields { sum.add(self[keyPath: field.path]) }
-    sum.add(latency.total)
-    sum.add(service.total)
-    for slice in series.slices {
-      sum.add(slice.bursts)
-      sum.add(slice.bytes)
-      sum.add(slice.errors)
-      sum.add(slice.sent)
-      sum.add(slice.received)
-    }
-    for tally in errors.values { sum.add(tally.count) }
-    for count in mismatches.values { sum.add(count) }
-    for cell in map.cells { sum.add(cell[2]) }
-    for phase in phases {
-      sum.add(phase.completed)
-      sum.add(phase.latency.total)
-    }
-    sum.add(sizes.total)
-    for payload in payloads {
-      sum.add(payload.completed)
-      sum.add(payload.bytes)
-      sum.add(payload.latency.total)
-    }
     guard let accessories = list.counts.value else { return nil }
-    sum.add(accessories)
+    var sum = CountSum()
+    sum.add([accessories, runs, latency.total, service.total, sizes.total])
+    sum.add(Self.countFields.map { self[keyPath: $0.path] })
+    for slice in series.slices { sum.add([slice.bursts, slice.bytes, slice.errors, slice.sent, slice.received]) }
+    sum.add(errors.values.map(\.count) + mismatches.values + map.cells.map { $0[2] })
+    for phase in phases { sum.add([phase.completed, phase.latency.total]) }
+    for payload in payloads { sum.add([payload.completed, payload.bytes, payload.latency.total]) }
     return sum.value
+  }
+}
+
+extension CountSum {
+  mutating func add(_ counts: [Int]) {
+    for count in counts { add(count) }
   }
 }

@@ -108,8 +108,8 @@ extension BurstReport {
       PageSection(plan.isScript ? "Requests" : "Payloads", payloadTable),
       PageSection("Accessories", accessoryTable),
       PageSection("Latency", latencyTable),
-      PageSection("Errors", errorBars),
-      PageSection("Sizes", sizeBars),
+      PageSection("Errors", errorTable),
+      PageSection("Sizes", sizeTable),
       PageSection("Sessions", sessionTable),
       PageSection("Link", linkTable),
     ].compactMap(\.self)
@@ -226,24 +226,19 @@ extension BurstReport {
       upTo: 2)
   }
 
-  private var errorBars: String? {
+  private var errorTable: String? {
     let rows = ErrorKind.allCases.compactMap { kind in
-      errors[kind].map { (name: kind.title, count: $0.count, title: $0.first) }
+      errors[kind].map { [kind.title, FixedText.grouped($0.count), $0.first] }
     }
     guard !rows.isEmpty else { return nil }
-    let firsts = rows.map { "<li>\(MarkupText.escaped("\($0.name): \($0.title)"))</li>" }
     let wrong = mismatchText.map { "<p>Wrong bytes: \(MarkupText.escaped($0)).</p>" } ?? ""
-    return Self.bars(rows, "bad") + "<p>The first of each:</p>\n<ul>\(firsts.joined())</ul>" + wrong
+    return PageTable.table(["error", "count", "the first"], rows, numbers: 1, upTo: 2) + wrong
   }
 
-  private var sizeBars: String? {
-    let rows = sizes.bars(atMost: 12).map { low, high, count in
-      let name =
-        (low == high ? "" : "\(FixedText.grouped(low)) to ")
-        + (high == 1 ? "1 byte" : "\(FixedText.grouped(high)) bytes")
-      return (name: name, count: count, title: "\(count.counted("completed burst")) of \(name)")
-    }
-    return rows.isEmpty ? nil : Self.bars(rows, "good")
+  private var sizeTable: String? {
+    guard sizes.minimum != sizes.maximum else { return nil }
+    let rows = sizes.shownFigures.map { [$0.name, FixedText.grouped(Int($0.value.rounded()))] }
+    return PageTable.table(["", "bytes"], rows, numbers: 1)
   }
 
   private var hiddenSites: String {

@@ -60,13 +60,12 @@ extension BurstReport {
       case .replyLength(let count): verification = "reply of \(count) bytes"
       case .nothing: verification = "none"
       }
-      if let workload = plan.workload { take(workload) }
+      if !plan.requests.isEmpty { take(plan.requests, isScript: plan.isScript) }
     }
 
-    private mutating func take(_ workload: BurstWorkload) {
-      let requests = workload.requests
+    private mutating func take(_ requests: [BurstRequest], isScript: Bool) {
       size = 0
-      isScript = workload.isScript
+      self.isScript = isScript
       if requests.count == 1, let only = requests.first, only.isUniqueEcho, only.think == nil, let sizes = only.sizes {
         bursts = ["\(sizes)"]
         return

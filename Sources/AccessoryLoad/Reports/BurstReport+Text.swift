@@ -84,12 +84,6 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Formats a rate in bytes per second, such as "2.43 MB/s".
-  public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
-
-  /// Formats a duration given in nanoseconds, such as "4.11 ms".
-  public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
-
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
 
   private var rateText: String { "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s" }

@@ -103,15 +103,14 @@ public struct BurstReport: Equatable, Sendable {
   /// Creates an empty report.
   public init(_ plan: BurstPlan) {
     self.plan = Plan(plan)
-    if let requests = plan.workload?.requests, requests.count > 1 {
-      payloads = requests.enumerated().map { index, request in
+    if plan.requests.count > 1 {
+      payloads = plan.requests.enumerated().map { index, request in
         PayloadTally(name: request.name.isEmpty ? "\(index + 1)" : request.name)
       }
     }
-    guard case .phases(let phases) = plan.pace else { return }
     var from = Duration.zero
-    for phase in phases {
-      self.phases.append(PhaseTally(name: phase.name, from: from, length: phase.length, pace: phase.text))
+    for phase in plan.phases {
+      phases.append(PhaseTally(name: phase.name, from: from, length: phase.length, pace: phase.text))
       from += phase.length
     }
   }
@@ -294,5 +293,42 @@ extension BurstReport {
     mutating func countLost(_ count: Int) {
       if let current { attachments[current].lost += count }
     }
+  }
+}
+
+/// The results of a report's accessories, with running totals, so that adding a report to a sum of thousands does not
+/// go through all the accessories of the sum again.
+///
+/// Invariant: the totals are those of `sites`.
+struct SiteList: Equatable, Sendable {
+  private(set) var sites: [BurstReport.Site] = []
+  /// The number of attachments that are listed.
+  private(set) var attachments = 0
+  /// The sum of all counts.
+  private(set) var counts = CountSum()
+  /// The link counters of all accessories, if the sum of all counts is not too large.
+  private(set) var link = LinkCounters()
+
+  init() {}
+
+  init(_ sites: [BurstReport.Site]) {
+    self.sites = sites
+    for site in sites { count(site) }
+  }
+
+  mutating func append(_ site: BurstReport.Site) {
+    sites.append(site)
+    count(site)
+  }
+
+  private mutating func count(_ site: BurstReport.Site) {
+    for session in site.sessions { counts.add([session.completed, session.lost, session.errors]) }
+    // Attachments that are not listed are counted in `more`.
+    counts.add([site.more, site.attachments.count])
+    for attachment in site.attachments { counts.add([attachment.completed, attachment.lost]) }
+    counts.add(LinkCounters.reportFields.map { site.link[keyPath: $0.path] })
+    attachments += site.attachments.count
+    // Within this limit, no counter can overflow.
+    if counts.value != nil { link += site.link }
   }
 }

@@ -82,14 +82,15 @@ public final class BurstRunner {
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst in flight")
     self.plan = plan
     self.loop = loop
-    repeatedPayload = plan.workload == nil ? plan.payload.repeatedBytes : nil
+    repeatedPayload = plan.requests.isEmpty ? plan.payload.repeatedBytes : nil
     verifier = ReplyVerifier(plan)
     var random = loop.random.derived("bursts")
     seed = random.next()
     onEvent = report
     schedules = [BurstSchedule(plan)]
-    (hasWorkload, hasRate) = (plan.workload != nil, plan.pace != .closedLoop)
-    watchesDelivery = plan.workload?.watchesDelivery == true || plan.verification == .nothing
+    (hasWorkload, hasRate) = (!plan.requests.isEmpty, plan.pace != .closedLoop)
+    // Bursts that expect no reply are complete as soon as they have been acknowledged.
+    watchesDelivery = plan.requests.contains { $0.reply == .nothing } || plan.verification == .nothing
     tally = BurstReport(plan)
     (tally.limits, tally.allowsOverdue, tally.allowsLost) = (plan.limits, plan.allowsOverdue, plan.allowsLost)
     wake = loop.makeTimer { [unowned self] in pumpAll() }
@@ -168,7 +169,7 @@ public final class BurstRunner {
     report.started = beginning ?? .origin
     report.measured = progress.elapsed
     report.overdue = overdue
-    if plan.workload == nil { report.sizes.record(plan.payload.size, times: report.completed) }
+    if !hasWorkload { report.sizes.record(plan.payload.size, times: report.completed) }
     report.sites = sites.map { $0.report(now: loop.now) }
     report.ending = outcome.map(\.description) ?? Self.stillRunning
     return report
@@ -188,8 +189,8 @@ public final class BurstRunner {
   func makeDrawer(lane: Int) -> BurstDrawer? { BurstDrawer(plan, seed: seed, lane: lane) }
 
   func name(of flight: BurstLane.Flight) -> String? {
-    guard let requests = plan.workload?.requests, !requests[flight.request].name.isEmpty else { return nil }
-    return requests[flight.request].name
+    guard hasWorkload, !plan.requests[flight.request].name.isEmpty else { return nil }
+    return plan.requests[flight.request].name
   }
 
   // MARK: Events from the sites
@@ -356,7 +357,7 @@ public final class BurstRunner {
     max(0, Int(end.nanoseconds - start.nanoseconds))
   }
 
-  private func note(_ change: (inout ThroughputSeries.Slice) -> Void) {
+  private func note(_ change: (inout ThroughputSlice) -> Void) {
     guard let start = beginning else { return }
     tally.series.add(at: loop.now - start, change)
   }
@@ -402,7 +403,7 @@ public final class BurstRunner {
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing
-      && plan.workload?.requests.allSatisfy { $0.reply == .nothing } != true
+      && (!hasWorkload || plan.requests.contains { $0.reply != .nothing })
   }
 
   private var verdict: Outcome {

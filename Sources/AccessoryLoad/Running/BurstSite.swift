@@ -87,7 +87,7 @@ public final class BurstSite: AppHandler {
     record = report(now: runner.loop.now)
     isClosed = true
     timer?.cancel()
-    for lane in lanes { lane.close() }
+    for lane in lanes where lane.isOpen { lane.giveUp("the load test is over") }
     // Breaks a retain cycle: the app retains this object as its handler.
     if case .connected = state { state = .waiting(since: runner.loop.now) }
   }

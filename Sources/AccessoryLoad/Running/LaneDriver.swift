@@ -149,8 +149,10 @@ final class LaneDriver: SessionHandler {
   private func take(_ event: BurstLane.Event) {
     switch event {
     case .completed(let flight): complete(flight)
-    case .different(let flight, let difference): fail(flight, "\(difference)")
-    case .wrong(let flight, let text): fail(flight, text)
+    case .wrong(let flight, let text):
+      let name = runner.name(of: flight).map { " (\($0))" } ?? ""
+      runner.failed(.different, "burst \(flight.ticket.number)\(name): \(text)", at: site, on: self)
+      giveUp()
     case .suspicious: break
     case .unexpected(let count) where machine.ignoresReplies: runner.unasked(count)
     case .unexpected(let count):
@@ -160,12 +162,6 @@ final class LaneDriver: SessionHandler {
         .unexpected, "\(count) bytes arrived without being requested by a burst\(what)", findings, at: site, on: self)
       giveUp()
     }
-  }
-
-  private func fail(_ flight: BurstLane.Flight, _ text: String) {
-    let name = runner.name(of: flight).map { " (\($0))" } ?? ""
-    runner.failed(.different, "burst \(flight.ticket.number)\(name): \(text)", at: site, on: self)
-    giveUp()
   }
 
   // MARK: Replies that are complete after a period of silence
@@ -231,23 +227,21 @@ final class LaneDriver: SessionHandler {
     guard isOpen else { return }
     reportSuspicion()
     state = runner.plan.reconnects ? .closed : .over
-    abandon(why)
+    let count = dropFlights()
+    if count > 0 {
+      let bursts = count == 1 ? "a burst in flight was" : "\(count) bursts in flight were"
+      runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site, on: self)
+    } else if !runner.plan.reconnects, !runner.isSettling {
+      runner.failed(.gone, why, at: site, on: self)
+    }
   }
 
-  func giveUp() {
-    let session = openSession
+  func giveUp(_ why: String = "the load test has finished with it") {
+    let session: Session? = if case .open(let session) = state { session } else { nil }
     reportSuspicion()
     state = .over
     dropFlights()
-    session?.close("the load test has finished with it")
-  }
-
-  func close() {
-    guard let session = openSession else { return }
-    reportSuspicion()
-    state = .over
-    dropFlights()
-    session.close("the load test is over")
+    session?.close(why)
   }
 
   func watch(now: Instant) {
@@ -264,18 +258,6 @@ final class LaneDriver: SessionHandler {
       on: self)
     giveUp()
     runner.laneIsOver()
-  }
-
-  private var openSession: Session? { if case .open(let session) = state { session } else { nil } }
-
-  private func abandon(_ why: String) {
-    let count = dropFlights()
-    if count > 0 {
-      let bursts = count == 1 ? "a burst in flight was" : "\(count) bursts in flight were"
-      runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site, on: self)
-    } else if !runner.plan.reconnects, !runner.isSettling {
-      runner.failed(.gone, why, at: site, on: self)
-    }
   }
 
   /// Counts the bursts in flight as lost, unless the run was stopped.

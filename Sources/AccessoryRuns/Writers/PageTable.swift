@@ -128,7 +128,7 @@ package enum PageTable {
       .key.s1::before { background: var(--s1); } .key.s2::before { background: var(--s2); } .key.s3::before { background: var(--s3); }
       .key.s4::before { background: var(--s4); } .key.s5::before { background: var(--s5); }
       .bars { width: 100%; } .bars th { font-weight: normal; white-space: nowrap; } .bars .track { width: 100%; padding: 0; vertical-align: middle; }
-      .bar { height: 12px; min-width: 1px; } .bar.bad, .bar.failed { background: var(--bad); } .bar.good { background: var(--line0); }
+      .bar { height: 12px; min-width: 1px; } .bar.failed { background: var(--bad); }
       .stack { display: flex; gap: 1px; } .bar.passed { background: var(--good); } .bar.skipped { background: var(--link); }
       .goal line { stroke: var(--good); stroke-width: 2; stroke-dasharray: 8 4; } .goal.missed line { stroke: var(--bad); }
       .chart .goal text { fill: var(--good); font-weight: 600; } .chart .goal.missed text { fill: var(--bad); }

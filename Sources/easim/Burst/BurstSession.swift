@@ -197,9 +197,9 @@ final class BurstSession {
 extension BurstProgress {
   /// Returns a line such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
-    let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
+    let rate = FixedText.rate(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""
-    let slow = latency.total > 0 ? "  p99 \(BurstReport.timeText(latency.value(atPercentile: 99)))" : ""
+    let slow = latency.total > 0 ? "  p99 \(FixedText.time(Double(latency.value(atPercentile: 99))))" : ""
     let late = overdue > 0 ? "  \(overdue) overdue" : ""
     return "\(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
   }

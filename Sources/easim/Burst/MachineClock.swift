@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryLoad
+import AccessoryRuns
 import CLinux
 import Glibc
 
@@ -28,7 +29,7 @@ struct MachineClock {
     guard let error else {
       return "this machine's clock is not synchronized (no NTP), so other machines may begin at other times"
     }
-    return "this machine's clock is off by at most \(BurstReport.timeText(error * 1_000))"
+    return "this machine's clock is off by at most \(FixedText.time(Double(error) * 1_000))"
   }
 }
 

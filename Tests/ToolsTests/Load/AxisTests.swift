@@ -47,23 +47,19 @@ import Testing
 
   @Test func aLatencyIsInTheRowThatHoldsIt() {
     for nanoseconds in [0, 1_023, 1_024, 1_279, 1_280, 5_000, 1_000_000, 123_456_789, 60_000_000_000] {
-      let row = LatencyMap.row(of: nanoseconds)
-      #expect(row == 0 || LatencyMap.lowest(row) <= nanoseconds)
-      #expect(nanoseconds < LatencyMap.lowest(row + 1))
+      let row = LatencyColumn.row(of: nanoseconds)
+      #expect(row == 0 || LatencyColumn.lowest(row) <= nanoseconds)
+      #expect(nanoseconds < LatencyColumn.lowest(row + 1))
     }
-    #expect(LatencyMap.row(of: .max) == LatencyMap.rows - 1)
+    #expect(LatencyColumn.row(of: .max) == LatencyColumn.rows - 1)
   }
 
-  @Test func aLongRunHasAsManyColumnsAsAreAllowedAndLosesNothing() throws {
+  @Test func aMapIsRestoredFromItsCellsAndAddedUp() throws {
     var map = LatencyMap()
     for index in 0..<5_000 { map.add(1_000 * index, at: .milliseconds(77 * index)) }
-    #expect(map.columns <= LatencyMap.limit)
-    #expect(map.cells.reduce(0) { $0 + $1[2] } == 5_000)
-    let again = try #require(LatencyMap(length: map.length, cells: map.cells))
-    #expect(again.cells == map.cells)
-    var sum = LatencyMap()
-    sum.merge(map)
-    sum.merge(map)
-    #expect(sum.cells.reduce(0) { $0 + $1[2] } == 10_000)
+    #expect(map.slices.count <= LatencyColumn.limit)
+    #expect(try #require(LatencyMap(length: map.length, cells: map.cells)) == map)
+    map.merge(map)
+    #expect(map.cells.reduce(0) { $0 + $1[2] } == 10_000)
   }
 }

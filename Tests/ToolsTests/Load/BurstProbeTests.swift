@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct BurstProbeTests {
   static func finding(
-    behavior: String, payload: [UInt8] = Array(0..<200), quirk: String? = nil
+    behavior: String, quirk: String? = nil
   ) throws -> BurstProbe.Finding? {
     let loop = VirtualLoop(seed: 7)
     let world = World(on: loop)
@@ -18,7 +18,7 @@ import Testing
     for index in profile.protocols.indices { profile.protocols[index].behavior = nil }
     if let quirk { profile.apply(try Quirk(quirk)) }
     var plan = BurstPlan()
-    plan.payload = .bytes(payload)
+    plan.payload = .bytes(Array(0..<200))
     let probe = BurstProbe(plan, on: loop)
     var app = AppSettings()
     app.rules.ignoreInfoPlist()
@@ -29,22 +29,19 @@ import Testing
     return probe.finding
   }
 
-  @Test func anEchoIsRecognised() throws {
-    #expect(try Self.finding(behavior: "echo") == .echo)
-    #expect(try Self.finding(behavior: "echo", quirk: "flicker") == .echo)
-    #expect(BurstProbe.Finding.echo.options == "--verify echo")
-  }
-
-  @Test func aSinkIsRecognisedByItsSilence() throws {
-    #expect(try Self.finding(behavior: "sink") == .nothing)
-    #expect(BurstProbe.Finding.nothing.options == "--verify none")
-  }
-
-  @Test func anotherReplyIsShownWithTheOptionsThatFit() throws {
-    let finding = try Self.finding(behavior: "source,text=ok,chunk=2,rate=100,total=2")
-    #expect(finding == .reply(count: 2, first: [0x6F, 0x6B]))
-    #expect(finding?.options == "--verify reply --expect-reply 0x6f6b")
-    #expect(BurstProbe.Finding.reply(count: 500, first: [1]).options == "--verify reply --expect-reply 500")
+  @Test(arguments: [
+    ("echo", nil, .echo, "--verify echo"), ("echo", "flicker", .echo, "--verify echo"),
+    ("sink", nil, .nothing, "--verify none"),
+    (
+      "source,text=ok,chunk=2,rate=100,total=2", nil, .reply(count: 2, first: [0x6F, 0x6B]),
+      "--verify reply --expect-reply 0x6f6b"
+    ),
+  ] as [(String, String?, BurstProbe.Finding, String)])
+  func whatAnswersIsRecognisedWithTheOptionsThatFit(
+    behavior: String, quirk: String?, expected: BurstProbe.Finding, options: String
+  ) throws {
+    #expect(try Self.finding(behavior: behavior, quirk: quirk) == expected)
+    #expect(expected.options == options)
   }
 
   @Test func aSourceThatNeverStopsDoesNotKeepTheProbe() throws {
@@ -52,6 +49,7 @@ import Testing
       return #expect(Bool(false))
     }
     #expect(count > 1 << 20)
+    #expect(BurstProbe.Finding.reply(count: count, first: first).options == "--verify reply --expect-reply \(count)")
     #expect(first.count == 64)
   }
 

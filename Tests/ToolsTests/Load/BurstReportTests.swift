@@ -79,11 +79,8 @@ import Testing
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":100000001"),
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":0"), ("\"slices\":[[", "\"slices\":[[1,1],["),
       ("\"kind\":\"lost\"", "\"kind\":\"found\""), ("\"sites\":[", "\"sites\":[5,"),
-      ("\"passed\":true", "\"passed\":1"), ("\"passed\":true", "\"passed\":false"),
-      ("\"verdict\":\"passed\"", "\"verdict\":\"failed\""), ("\"ending\":\"done\"", "\"ending\":\"failed\""),
-      ("\"allowsLost\":true", "\"allowsLost\":false"), ("\"completed\":39", "\"completed\":40"),
-      ("\"unaskedBytes\":0", "\"unaskedBytes\":1"), ("\"mismatches\":{}", "\"mismatches\":{\"lost\":1}"),
-      ("\"count\":40", "\"count\":41"), ("\"begun\":", "\"begun\":0,\"was\":"),
+      ("\"passed\":true", "\"passed\":1"), ("\"verdict\":\"passed\"", "\"verdict\":\"failed\""),
+      ("\"ending\":\"done\"", "\"ending\":\"failed\""), ("\"allowsLost\":true", "\"allowsLost\":false"),
       ("\"packetsSent\":", "\"packetsSend\":"), ("\"faults\":[", "\"faults\":[1,"),
     ] {
       let broken = text.replacing(whole, with: spoiled, maxReplacements: 1)
@@ -97,32 +94,7 @@ import Testing
     }
   }
 
-  @Test func theTextNamesWhatCounts() throws {
-    let text = try Self.report().text
-    for part in [
-      "bursts of 10,000 bytes, echo verified byte for byte, 1 lost", "40 bursts/s, 1 session, 1 in flight",
-      "faults: loss,chance=3%", "latency     min ", "service     min ", "reconnected 1 times",
-      "lost        1; the first:",
-      "(the accessory went away)", "ended       done",
-    ] { #expect(text.contains(part), "\(part)\n\(text)") }
-  }
-
-  @Test func deliveredWithoutAReplySaysWhatItMeans() throws {
-    var plan = BurstPlan()
-    plan.verification = .nothing
-    plan.extent = .bursts(5)
-    let report = try LoadRig(plan, behavior: "sink").finish()
-    #expect(report.headline.contains("delivery only (acknowledged by the link"))
-  }
-
   // MARK: Baselines
-
-  @Test func aRunIsNoWorseThanItself() throws {
-    let report = try Self.report()
-    let comparison = BaselineComparison(of: report, with: report, tolerance: 0)
-    #expect(comparison.passed)
-    #expect(comparison.figures.map(\.name) == ["throughput", "p50", "p90", "p99", "errors"])
-  }
 
   @Test(arguments: [(0.05, false), (0.2, true)]) func aTenthSlowerIsARegressionBeyondAFewPerCent(
     tolerance: Double, passes: Bool
@@ -140,18 +112,8 @@ import Testing
     #expect(comparison.passed == passes)
     #expect(comparison.figures.filter(\.isRegression).count == (passes ? 0 : 4))
     #expect(comparison.text.contains("throughput: 90.00 kB/s, was 100.00 kB/s (-10.0 %)"))
+    #expect(comparison.figures.map(\.name) == ["throughput", "p50", "p90", "p99", "errors"])
     #expect(BaselineComparison(of: before, with: now, tolerance: 0).passed)
-  }
-
-  @Test func aChangeHasAsManyPlacesAsTellItFromTheTolerance() {
-    var before = BurstReport(BurstPlan())
-    (before.measured, before.bytes) = (.seconds(10), 1_000_000)
-    var now = before
-    now.bytes = 899_600
-    let comparison = BaselineComparison(of: now, with: before, tolerance: 0.1)
-    #expect(!comparison.passed)
-    #expect(
-      comparison.text.contains("worse   throughput: 89.96 kB/s, was 100.00 kB/s (-10.04 %)"), "\(comparison.text)")
   }
 
   @Test func oneErrorMoreIsARegressionWhateverIsTolerated() {

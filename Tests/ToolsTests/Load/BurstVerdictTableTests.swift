@@ -167,9 +167,16 @@ import Testing
     // A value close to the limit is printed with enough digits to be distinguished from the limit.
     ("p99>9.999ms", "p99 ≤ 9.999 ms: 10.000 ms ✗"), ("rate<10.04/s", "rate ≥ 10.04 bursts/s: 10.00 bursts/s ✗"),
     ("rate<100.0004kB/s", "rate ≥ 100.0004 kB/s: 100.0000 kB/s ✗"),
-  ]) func aGoalReadsAsPeopleReadIt(text: String, line: String) throws {
+    ("p99.9 > 9ms", "p99.9 ≤ 9 ms: 10.00 ms ✗"), ("mean>10.1ms", "mean ≤ 10.1 ms: 10.00 ms ✓"),
+    ("max>9ms", "max ≤ 9 ms: 10.00 ms ✗"), ("rate<10/s", "rate ≥ 10 bursts/s: 10.0 bursts/s ✓"),
+    ("lost>0", "lost ≤ 0: 0 ✓"), ("overdue>0", "overdue ≤ 0: 0 ✓"),
+  ]) func aGoalReadsAsPeopleReadItAndDecides(text: String, line: String) throws {
     let limit = try BurstLimit(text)
     let report = VerdictTests.report { $0.require([limit]) }
+    let holds = line.hasSuffix("✓")
+    #expect(report.passed == holds && report.checks.map(\.passed) == [holds] && report.reasons.isEmpty == holds)
+    #expect(report.junit.contains(holds ? "failures=\"0\"" : "failures=\"1\""))
+    #expect(try BurstReportTests.read(report.json.text).limits == [limit])
     #expect(report.checks.map(\.line) == [line])
     #expect(report.text.contains("  goal        \(line)"))
     for form in [report.html, report.json.text, report.junit, report.csv] {

@@ -15,7 +15,7 @@ final class LoadRig {
   let runner: BurstRunner
   let site: BurstSite
   let accessory: SimulatedAccessory
-  private(set) var warnings: [String] = []
+  var warnings: [String] { log.warnings }
   private let log = Log()
   private var app: AppView?
 
@@ -63,12 +63,46 @@ final class LoadRig {
 
   func finish(limit: Duration = .seconds(36_000)) throws -> BurstReport {
     #expect(try loop.run(until: { runner.outcome != nil }, limit: limit))
-    warnings = log.warnings
     return runner.report
   }
 
   func tearDown() throws {
     world.tearDown()
+    try loop.runUntilQuiet()
+  }
+}
+
+/// A load test with several echo accessories, each of which has its own world.
+final class LoadFleet {
+  let loop = VirtualLoop(seed: 7)
+  let runner: BurstRunner
+  private(set) var warnings: [String] = []
+  private var worlds: [World] = []
+
+  /// Plugs in each accessory `interval` after the one before it.
+  init(_ plan: BurstPlan, _ names: [String], every interval: Duration = .zero) throws {
+    var report: (TimelineEvent) -> Void = { _ in }
+    runner = BurstRunner(plan, on: loop) { report($0) }
+    report = { [unowned self] event in if case .warning(let text) = event.kind { warnings.append(text) } }
+    var app = AppSettings()
+    app.rules.ignoreInfoPlist()
+    for (number, name) in names.enumerated() {
+      let world = World(on: loop)
+      worlds.append(world)
+      _ = world.device.makeApp(runner.addSite(name), settings: BurstRunner.appSettings(app))
+      let accessory = world.add(try ProfileLibrary().profile("echo"))
+      loop.schedule(after: interval * number) { try? accessory.plugIn() }
+    }
+    runner.start()
+  }
+
+  func finish() throws -> BurstReport {
+    #expect(try loop.run(until: { runner.outcome != nil }, limit: .seconds(3_600)))
+    return runner.report
+  }
+
+  func tearDown() throws {
+    for world in worlds { world.tearDown() }
     try loop.runUntilQuiet()
   }
 }

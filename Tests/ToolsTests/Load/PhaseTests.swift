@@ -17,7 +17,7 @@ import Testing
 
   @Test func burstsAreDueWhereTheAreaUnderTheRateSaysSo() throws {
     let file = try BurstPlanFile(Array(Self.text.utf8), file: "day.json5")
-    let table = BurstTimetable(file.phases)
+    let table = BurstTimetable(file.plan.phases)
     #expect(table.length == 6.5)
     #expect(table.count == 600)
     // The ramp has a hundred bursts, and a quarter of them are in its first half.

@@ -19,7 +19,7 @@ import Testing
     return report
   }
 
-  @Test(arguments: [1, 4, 16]) func nothingIsRepeatedOverBluetooth(inFlight: Int) throws {
+  @Test(arguments: [1, 16]) func nothingIsRepeatedOverBluetooth(inFlight: Int) throws {
     let report = try report("bluetooth", inFlight: inFlight)
     #expect(report.link.retransmissions == 0)
     #expect(report.link.duplicates == 0)

@@ -49,20 +49,6 @@ import Testing
 
   // MARK: Limits
 
-  @Test(arguments: [
-    ("p99>50ms", true), ("p99>5ms", false), ("p99.9 > 9ms", false), ("mean>10.1ms", true), ("max>9ms", false),
-    ("rate<10/s", true), ("rate<11/s", false), ("rate<100kB/s", true), ("rate<1MB/s", false), ("errors>0", true),
-    ("errors>0.1%", true), ("lost>0", true), ("overdue>0", true), ("service.p99>1s", false),
-  ]) func aLimitHoldsOrFailsTheRun(text: String, holds: Bool) throws {
-    let limit = try BurstLimit(text)
-    let report = Self.report { $0.require([limit]) }
-    #expect(report.passed == holds)
-    #expect(report.checks.map(\.passed) == [holds])
-    #expect(report.reasons.isEmpty == holds)
-    #expect(report.junit.contains(holds ? "failures=\"0\"" : "failures=\"1\""))
-    #expect(try BurstReportTests.read(report.json.text).limits == [limit])
-  }
-
   @Test func aShareIsOfTheBurstsThatBegan() throws {
     let report = Self.report { report in
       report.addError(.lost, 1, "gone")
@@ -109,21 +95,6 @@ import Testing
     #expect(sum.limits == [limit])
   }
 
-  // MARK: Baselines
-
-  @Test func aBaselineWithAnotherPlanIsRefusedWithWhatDiffers() {
-    let report = Self.report()
-    #expect(report.differences(from: report).isEmpty)
-    var plan = BurstPlan()
-    plan.payload = .eademo(size: 500)
-    plan.sessions = 3
-    plan.pace = .rate(burstsPerSecond: 40)
-    let text = BurstReport(plan).differences(from: report).joined(separator: "; ")
-    for part in ["size 500, not 10,000", "sessions 3, not 1", "pace 40 bursts/s, not closed loop", "pattern eademo"] {
-      #expect(text.contains(part), "\(part): \(text)")
-    }
-  }
-
   // MARK: Forms for programs
 
   @Test func aTableHasNoFormula() throws {
@@ -143,26 +114,5 @@ import Testing
     #expect(silent.advice?.contains("--probe") == true)
     #expect(silent.text.contains("--probe"))
     #expect(try LoadRig(plan).finish().advice == nil)
-  }
-
-  @Test func runsAreShownBesideEachOtherWithWhatChanged() throws {
-    let first = Self.report()
-    let last = Self.report { report in
-      report.bytes = 900_000
-      report.addError(.lost, 2, "gone")
-      report.plan.sessions = 2
-    }
-    let trend = ReportTrend([("a.json", first), ("b.json", last)])
-    let lines = trend.text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
-    #expect(
-      trend.headline == "not comparable: b.json has a different plan from a.json: sessions 2, not 1"
-        && lines.first?.hasPrefix("not comparable") == true)
-    #expect(lines.contains("throughput 100.00 kB/s 90.00 kB/s −10.0 % worse"), "\(trend.text)")
-    #expect(lines.contains("errors 0 2 +2 worse"))
-    #expect(lines.contains { $0.hasPrefix("p99 10.00 ms 10.00 ms 0 %") })
-    #expect(trend.warnings == ["b.json has a different plan from a.json: sessions 2, not 1"])
-    #expect(trend.csv.contains("b.json,,errors,2.000\r\n"))
-    #expect(trend.json.text.contains("\"errors\":[0.0,2.0]"))
-    #expect(trend.html.contains("id=\"trend-p99\""))
   }
 }

@@ -57,8 +57,7 @@ import Testing
     var plan = WrongAnswerTests.plan()
     var request = BurstRequest()
     request.sizes = .fixed(WrongAnswerTests.size)
-    plan.workload = BurstWorkload()
-    plan.workload?.requests = [request]
+    plan.requests = [request]
     let report = try LoadRig(plan, playing: WrongAnswerTests.accessory(wrong)).finish()
     let even = try LoadRig(WrongAnswerTests.plan(), playing: WrongAnswerTests.accessory(wrong)).finish()
     #expect(report.errors == even.errors, "\(wrong)")
@@ -217,42 +216,23 @@ import Testing
 
   // MARK: Accessories
 
-  static func two(_ plan: BurstPlan) throws -> (report: BurstReport, warnings: [String]) {
-    let loop = VirtualLoop(seed: 7)
-    var warnings: [String] = []
-    let runner = BurstRunner(plan, on: loop) { event in
-      if case .warning(let text) = event.kind { warnings.append(text) }
-    }
-    var kept: [Any] = []
-    for name in ["one", "two"] {
-      let world = World(World.Settings(), on: loop)
-      let site = runner.addSite(name)
-      let accessory = world.add(try ProfileLibrary().profile("echo"))
-      var app = AppSettings()
-      app.rules.ignoreInfoPlist()
-      kept += [world, accessory, world.device.makeApp(site, settings: BurstRunner.appSettings(app))]
-      try accessory.plugIn()
-    }
-    runner.start()
-    _ = try loop.run(until: { runner.outcome != nil }, limit: .seconds(3_600))
-    return withExtendedLifetime(kept) { (runner.report, warnings) }
-  }
-
   @Test func accessoriesHaveRatesOfTheirOwn() throws {
     let plan = try Self.plan("{ size: 50, accessories: { one: 3, '*': 0.5 }, phases: [{ for: '10s', rate: 20 }] }")
-    let (report, warnings) = try Self.two(plan)
+    let fleet = try LoadFleet(plan, ["one", "two"])
+    let report = try fleet.finish()
     #expect(report.passed, "\(report.text)")
     #expect(report.sites.map(\.completed) == [600, 100])
-    #expect(warnings.isEmpty)
+    #expect(fleet.warnings.isEmpty)
     #expect(report.planText.contains("rates of accessories: one × 3, * × 0.5"))
     let shared = try Self.plan("{ size: 50, phases: [{ for: '10s', rate: 20 }] }")
-    #expect(try Self.two(shared).report.completed == 200)
+    #expect(try LoadFleet(shared, ["one", "two"]).finish().completed == 200)
   }
 
   @Test func aNameThatIsNoneOfTheAccessoriesIsReported() throws {
     let plan = try Self.plan("{ size: 50, accessories: { wan: 3 }, phases: [{ for: '1s', rate: 20 }] }")
-    let (report, warnings) = try Self.two(plan)
-    #expect(warnings == ["the plan has a rate for 'wan', which is not one of the accessories"])
+    let fleet = try LoadFleet(plan, ["one", "two"])
+    let report = try fleet.finish()
+    #expect(fleet.warnings == ["the plan has a rate for 'wan', which is not one of the accessories"])
     #expect(report.completed == 40)
   }
 
@@ -270,6 +250,9 @@ import Testing
     #expect(
       try obstacle("{ count: 1, size: 'uniform,from=1,to=9' }", "{ count: 1, size: 'uniform,from=1,to=8' }")
         .hasSuffix("bursts of uniform,from=1,to=9, not uniform,from=1,to=8"))
+    #expect(
+      try obstacle("{ size: 5, sessions: 3, phases: [{ for: '1s', rate: 40 }] }", even)
+        == "size 5, not 500; sessions 3, not 1; pace 40 bursts/s for 1s, not closed loop")
     #expect(try obstacle("{ count: 1, size: 500, think: '1s' }", even).hasSuffix("think time 1s, not none"))
     #expect(try obstacle(Self.mix, Self.mix.replacing("weight: 3", with: "weight: 4")).contains("payload 1 status: "))
     #expect(try obstacle(Self.mix, Self.mix) == "")

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
@@ -20,7 +21,7 @@ extension BurstReport {
 
   /// The slices that charts show, and their bounds. If the last slice is short, it is merged with the one before it,
   /// because a few bytes in a few milliseconds would look like a peak.
-  private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
+  private var shownSlices: (bounds: [Double], slices: [ThroughputSlice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
     let half = Double(series.length.wholeNanoseconds) / 2
@@ -65,15 +66,14 @@ extension BurstReport {
     return marks
   }
 
-  /// The bytes sent and received per second in each slice or, if unknown, the bytes of completed bursts.
+  /// The bytes sent and received per second in each slice.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
-    func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
+    func rates(_ bytes: (ThroughputSlice) -> Int) -> [Double] {
       slices.enumerated().map { index, slice in
         Double(bytes(slice)) / max((bounds[index + 1] - bounds[index]) / 1e9, 1e-9)
       }
     }
-    guard series.hasFlow else { return [("line0", "completed", rates(\.bytes))] }
     var lines = [(style: "line0", name: "sent", rates: rates(\.sent))]
     if plan.verification != "none" || unaskedBytes > 0 {
       lines.append((style: "line1", name: "received", rates: rates(\.received)))
@@ -114,16 +114,16 @@ extension BurstReport {
     let rows = cells.map { $0[1] }
     let goals = goals(onTimes: true)
     let (low, high) = (rows.min() ?? 40, rows.max() ?? 40)
-    let ends = [Double(LatencyMap.lowest(low)), Double(LatencyMap.lowest(high + 1))] + goals.map(\.at)
+    let ends = [Double(LatencyColumn.lowest(low)), Double(LatencyColumn.lowest(high + 1))] + goals.map(\.at)
     var plot = Plot(
       width, x: Axis(to: span, .time, marks: width.marks),
       y: Axis(logarithmic: ends.reduce(ends[0], min), ends.reduce(ends[1], max), .time), height: Self.height)
     if cells.isEmpty { plot.note("no burst was completed") }
-    let bounds = bounds(map.length, map.columns)
+    let bounds = bounds(map.length, map.slices.count)
     let most = Double(cells.map { $0[2] }.max() ?? 1)
     for cell in cells {
       let shade = Self.shade(Double(cell[2]), of: most)
-      let range = (Double(LatencyMap.lowest(cell[1])), Double(LatencyMap.lowest(cell[1] + 1)))
+      let range = (Double(LatencyColumn.lowest(cell[1])), Double(LatencyColumn.lowest(cell[1] + 1)))
       plot.cell(
         "heat s\(shade)", x: (bounds[cell[0]], bounds[cell[0] + 1]), y: range,
         data: " data-cell=\"\(cell[0]) \(cell[1]) \(cell[2])\"",
@@ -194,5 +194,56 @@ extension Axis {
   init(rows: [String]) {
     let marks = rows.enumerated().map { (Double(rows.count - $0.offset) - 0.5, $0.element) }
     self.init(rows: marks, high: Double(max(1, rows.count)))
+  }
+}
+
+extension BurstReport {
+  /// The lines of the percentile chart, with latencies in milliseconds and percentiles as numbers of nines.
+  var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
+    var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
+    if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
+    return series
+  }
+
+  /// Returns the number of nines in a fraction: one for 0.9, two for 0.99. Linear interpolation is precise enough for a
+  /// chart.
+  static func nines(_ quantile: Double) -> Double {
+    var (left, nines) = (1 - quantile, 0.0)
+    while left < 0.1, nines < 6 {
+      left *= 10
+      nines += 1
+    }
+    return nines + min(1, (1 - left) / 0.9)
+  }
+
+  func percentileChart(_ width: Plot.Width) -> String {
+    let series = percentileSeries
+    let lines = series.flatMap(\.lines)
+    let most = lines.filter { $0.quantile < 1 }.map { Self.nines($0.quantile) }.max() ?? 1
+    let goals = goals(onTimes: true)
+    let values = lines.map { Double($0.value) } + goals.map(\.at)
+    var plot = Plot(width, x: Axis(nines: most), y: Axis(logarithmic: values.min() ?? 1e6, values.max() ?? 1e6, .time))
+    if lines.isEmpty { plot.note("no burst was completed") }
+    for (style, name, lines) in series {
+      let points = lines.map { line in
+        (x: line.quantile < 1 ? Self.nines(line.quantile) : plot.x.high, y: Double(line.value))
+      }
+      plot.line("\(style) \(name)", points)
+      for (line, point) in zip(lines, points) {
+        let percent = Self.trimmed(FixedText.text(line.quantile * 100, places: 5))
+        plot.dot(
+          style, x: point.x, y: point.y,
+          data: " data-series=\"\(name)\" data-quantile=\"\(line.quantile)\" data-value=\"\(line.value)\"",
+          "\(name): \(percent) % within \(FixedText.time(Double(line.value)))")
+      }
+    }
+    for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
+    return plot.svg("latency by percentile")
+  }
+
+  private static func trimmed(_ number: String) -> String {
+    guard number.contains(".") else { return number }
+    let short = number.reversed().drop { $0 == "0" }
+    return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 }
