@@ -46,9 +46,7 @@ extension CheckCase {
       fix: "Continue detection while the cable is plugged in, and accept an answer whenever it arrives."
     ) { run in
       try run.needLink()
-      var configuration = CheckDevice.Configuration()
-      configuration.answersDetection = false
-      let device = try run.device(at: .attached, configuration)
+      let device = try run.device(at: .attached) { $0.answersDetection = false }
       _ = try device.wait(within: .milliseconds(3_500)) { false }
       device.configuration.answersDetection = true
       try run.expectLink(device)
@@ -59,9 +57,10 @@ extension CheckCase {
       fix: "After the first answer to detection, ignore detection sequences until the SYN+ACK has arrived."
     ) { run in
       try run.needLink()
-      var configuration = CheckDevice.Configuration()
-      configuration.detectionAnswer = PacketWriter.detection + PacketWriter.detection + PacketWriter.detection
-      try run.expectLink(run.device(at: .attached, configuration))
+      let device = try run.device(at: .attached) {
+        $0.detectionAnswer = PacketWriter.detection + PacketWriter.detection + PacketWriter.detection
+      }
+      try run.expectLink(device)
     },
     CheckCase(
       106, "detection-split", "The accessory understands a detection answer that arrives byte by byte.", [.agreed],
@@ -111,9 +110,9 @@ extension CheckCase {
       [.seenOnce], .note,
       fix: "When FF 55 04 00 02 04 EE 08 answers the detection sequence, do not start iAP2."
     ) { run in
-      var configuration = CheckDevice.Configuration()
-      configuration.detectionAnswer = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
-      let device = try run.device(at: .attached, configuration)
+      let device = try run.device(at: .attached) {
+        $0.detectionAnswer = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
+      }
       _ = try device.wait(within: .seconds(3)) { device.offerPacket != nil }
       if let index = device.offerPacket { throw CheckFailure("It sent a SYN.", device.proof(0..<index + 1)) }
     },
@@ -125,9 +124,7 @@ extension CheckRun {
 
   func unanswered() throws -> CheckDevice {
     if let knownUnanswered { return knownUnanswered }
-    var configuration = CheckDevice.Configuration()
-    configuration.answersDetection = false
-    let device = try attach(configuration)
+    let device = try attach { $0.answersDetection = false }
     _ = try device.wait(within: Self.unansweredTime) { false }
     knownUnanswered = device
     return device
@@ -141,9 +138,7 @@ extension CheckRun {
 
   /// Lets the case answer the next detection sequence. Throws a failure unless a link is then established.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
-    var configuration = CheckDevice.Configuration()
-    configuration.answersDetection = false
-    let device = try device(at: .attached, configuration)
+    let device = try device(at: .attached) { $0.answersDetection = false }
     guard try device.wait(within: stepLimit, until: { device.record.contains { $0.kind == .detection } }) else {
       throw CheckSkip("the accessory never sent the detection sequence (case 101)")
     }
@@ -161,9 +156,9 @@ extension CheckRun {
   }
 
   @discardableResult
-  func expectReady(_ what: String, _ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
+  func expectReady(_ what: String, _ configure: CheckDevice.Configuring = { _ in }) throws -> CheckDevice {
     _ = try identification()
-    do { return try reach(.ready, configuration) } catch let short as Shortfall {
+    do { return try reach(.ready, configure) } catch let short as Shortfall {
       throw CheckFailure("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
     } catch let absent as AccessoryAbsent where gone == nil {
       throw CheckFailure("\(what), the accessory did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])

@@ -28,7 +28,7 @@ extension CheckCase {
       [.agreed],
       fix: "Use control byte 40 for data and acknowledgements, and 80 for the SYN; only the device sends RST and SLP."
     ) { run in
-      try run.eachPacket { device, packet, header in
+      try run.eachPacket { packet, header in
         let allowed: [ControlBits] = [.syn, [.syn, .ack], .ack, .eak, [.eak, .ack]]
         guard !allowed.contains(header.control) else { return nil }
         return ("It says \(header.control).", WirePacket.Part.control)
@@ -40,7 +40,7 @@ extension CheckCase {
       [.agreed], fix: "Put the session's number into byte 7, or 0 in packets without a payload."
     ) { run in
       let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
-      try run.eachPacket { device, packet, header in
+      try run.eachPacket { packet, header in
         if packet.isData, !known.contains(header.session) {
           return ("Session \(header.session) is not in the SYN.", WirePacket.Part.session)
         }
@@ -54,7 +54,7 @@ extension CheckCase {
       304, "packet-empty", "A packet without a payload has 9 bytes and no payload checksum.", [.agreed], .warning,
       fix: "Omit the payload checksum if there is no payload."
     ) { run in
-      try run.eachPacket { _, _, header in
+      try run.eachPacket { _, header in
         header.length == 10 ? ("It has 10 bytes.", WirePacket.Part.length) : nil
       }
     },
@@ -66,7 +66,7 @@ extension CheckCase {
         + "own number."
     ) { run in
       var last: UInt8?
-      try run.eachPacket { _, packet, header in
+      try run.eachPacket { packet, header in
         if header.control.contains(.syn) {
           last = header.sequence
           return nil
@@ -88,7 +88,7 @@ extension CheckCase {
     ) { run in
       var last: UInt8?
       var wasAcknowledgement = false
-      try run.eachPacket { _, packet, header in
+      try run.eachPacket { packet, header in
         if header.control.contains(.syn) || packet.isData {
           let distance = header.sequence &- (last ?? header.sequence)
           if distance < 128 { last = header.sequence }
@@ -129,9 +129,7 @@ extension CheckCase {
       fix: "Split data into packets no longer than bytes 2 and 3 of the SYN+ACK's payload allow."
     ) { run in
       let limit: UInt16 = 1_024
-      var configuration = CheckDevice.Configuration()
-      configuration.packetLength = limit
-      let device = try run.busyDevice(configuration)
+      let device = try run.busyDevice { $0.packetLength = limit }
       if let long = device.record.first(where: { $0.isFromAccessory && $0.bytes.count > Int(limit) }) {
         throw CheckFailure(
           "The device accepts \(limit) bytes, but this packet has \(long.bytes.count).",
@@ -144,9 +142,7 @@ extension CheckCase {
       fix: "Wait for an acknowledgement once as many packets are outstanding as byte 1 of the SYN+ACK's payload allows."
     ) { run in
       let window = 4
-      var configuration = CheckDevice.Configuration()
-      (configuration.window, configuration.packetLength) = (UInt8(window), 1_024)
-      let session = try run.echoSession(1, configuration)
+      let session = try run.echoSession { ($0.window, $0.packetLength) = (UInt8(window), 1_024) }
       let device = session.device
       if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
       let mark = device.record.count
@@ -208,7 +204,7 @@ extension CheckCase {
       guard device.isZeroAcknowledgement else { throw CheckSkip("the accessory asks for a link with acknowledgements") }
       var seen: Set<UInt8> = []
       var isUp = false
-      try run.eachPacket { _, packet, header in
+      try run.eachPacket { packet, header in
         if header.control.contains(.syn) { return nil }
         // The first acknowledgement is allowed, because it answers the SYN+ACK.
         if !packet.isData, isUp { return ("It sent an acknowledgement.", WirePacket.Part.control) }
@@ -347,10 +343,10 @@ enum CheckBytes {
 extension CheckRun {
   /// Returns an attachment on which the accessory has sent many packets or, if it does not echo, at least its
   /// certificate.
-  fileprivate func busyDevice(_ configuration: CheckDevice.Configuration) throws -> CheckDevice {
+  fileprivate func busyDevice(_ configure: CheckDevice.Configuring) throws -> CheckDevice {
     let session: OpenedSession
-    do { session = try echoSession(1, configuration) } catch is CheckSkip {
-      return try device(at: .authenticated, configuration)
+    do { session = try echoSession(configure) } catch is CheckSkip {
+      return try device(at: .authenticated, configure)
     }
     let bytes = CheckBytes.counting(3_000)
     let piece = min(bytes.count, largestPiece(session.device))
@@ -363,17 +359,12 @@ extension CheckRun {
 
   /// Checks the complete packets that the accessory sent during the survey, and throws a failure for the first one that
   /// breaks the rule.
-  func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
+  func eachPacket(_ judge: (WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
-      guard let header = packet.header, let (text, mark) = try judge(device, packet, header) else { continue }
+      guard let header = packet.header, let (text, mark) = try judge(packet, header) else { continue }
       throw CheckFailure(text, device.proof(packet.index, [mark]))
     }
-  }
-
-  func needCertificate() throws {
-    let survey = try survey()
-    if let shortfall = survey.shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
   }
 
   /// Expects the accessory to answer AA00 with exactly one AA01 on this attachment.
@@ -381,7 +372,7 @@ extension CheckRun {
     _ device: CheckDevice, _ condition: String, _ delivery: CheckDevice.Delivery = .whole,
     then disturb: () throws -> Void = {}
   ) throws {
-    try needCertificate()
+    if let shortfall = try survey().shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
     let mark = device.record.count
     let before = device.messages.count
     try device.send(ControlMessage(.requestAuthenticationCertificate), delivery)

@@ -7,9 +7,7 @@ extension CheckCase {
       _ = try run.device(at: .attached)
     },
     replug(902, "replug-in-detection", "right after the answer to detection") { run in
-      var configuration = CheckDevice.Configuration()
-      configuration.answersSynchronization = false
-      let device = try run.device(at: .attached, configuration)
+      let device = try run.device(at: .attached) { $0.answersSynchronization = false }
       _ = try device.wait(within: run.stepLimit) { device.offer != nil }
     },
     replug(903, "replug-linked", "just after the link came up") { run in _ = try run.device(at: .linked) },

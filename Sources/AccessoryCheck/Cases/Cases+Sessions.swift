@@ -186,7 +186,7 @@ extension CheckCase {
       fix: "Empty a session's buffers when it is closed and when it is opened."
     ) { run in
       try run.needEcho()
-      let first = try run.session(1)
+      let first = try run.session()
       let device = first.device
       try run.exchange(CheckBytes.mixed(120), on: first, size: 60)
       try device.send(.closeSession(1))
@@ -212,10 +212,7 @@ extension CheckCase {
       let device = session.device
       let before = device.messages.count
       func closing() -> CheckDevice.Received? {
-        device.messages[before...].first { received in
-          received.message.id == .externalAccessorySessionStatus
-            && (try? ParameterReader.read(received.message.body))?.first(1)?.value == [1]
-        }
+        device.messages[before...].first { $0.status(of: session.id) == [1] }
       }
       _ = try device.wait(within: .seconds(3)) { closing() != nil || !device.line.isOpen }
       if let closing = closing() {
@@ -301,7 +298,7 @@ extension CheckRun {
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {
-    let first = try session(1)
+    let first = try session()
     let device = first.device
     try device.send(.closeSession(1))
     _ = try device.wait(within: settings.quiet) { false }

@@ -142,9 +142,7 @@ extension CheckCase {
         "The device's sequence numbers may begin anywhere, even just before the wrap from FF to 00.",
         [.agreed], fix: "Take the device's first sequence number from its SYN+ACK, and count modulo 256."
       ) { run in
-        var configuration = CheckDevice.Configuration()
-        configuration.initialSequence = 0xFE
-        try run.expectReady("With a SYN+ACK numbered FE", configuration)
+        try run.expectReady("With a SYN+ACK numbered FE") { $0.initialSequence = 0xFE }
       },
       CheckCase(
         217, "syn-other-values", "A link is established even if the SYN+ACK has a different retransmission timeout.",
@@ -154,19 +152,15 @@ extension CheckCase {
         let device = try run.survey().device
         try run.needLink()
         if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
-        var configuration = CheckDevice.Configuration()
         let other: UInt16 = device.answer.retransmissionTimeout == 1_500 ? 1_600 : 1_500
-        configuration.alters = { $0.retransmissionTimeout = other }
-        try run.expectLink(run.device(at: .attached, configuration))
+        try run.expectLink(run.device(at: .attached) { $0.alters = { $0.retransmissionTimeout = other } })
       },
       CheckCase(
         218, "syn-split", "The accessory accepts a SYN+ACK that arrives byte by byte.", [.agreed],
         fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
       ) { run in
         try run.needLink()
-        var configuration = CheckDevice.Configuration()
-        configuration.answersSynchronization = false
-        let device = try run.device(at: .attached, configuration)
+        let device = try run.device(at: .attached) { $0.answersSynchronization = false }
         guard try device.wait(within: run.stepLimit, until: { device.offer != nil }) else {
           throw CheckSkip("the accessory sent no SYN")
         }
@@ -269,9 +263,7 @@ extension CheckRun {
   /// accessory sent.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
-      var configuration = CheckDevice.Configuration()
-      configuration.answersSynchronization = false
-      let device = try device(at: .attached, configuration)
+      let device = try device(at: .attached) { $0.answersSynchronization = false }
       _ = try device.wait(within: .milliseconds(4_500)) { false }
       knownUnsynchronized = device
     }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// A rule for accessories: its number and name, the rule as a sentence, the sources that state the rule, and a script
 /// that checks it.
 ///
@@ -18,7 +20,7 @@ package struct CheckCase: Sendable, Equatable {
     case note
   }
 
-  /// The case's number, as used by ``CheckSelection`` and in reports. Dividing the case's number by 100 gives the
+  /// The case's number, as used by `--only` and in reports. Dividing the case's number by 100 gives the
   /// ``CheckGroup``.
   package let number: Int
   /// The case's short name, such as "detection-repeat".
@@ -60,6 +62,8 @@ package struct CheckCase: Sendable, Equatable {
   /// as "own-902".
   package var title: String { isOwn ? name : "\(number) \(name)" }
 
+  var sourcesText: String { sources.map(\.rawValue).joined(separator: ", ") }
+
   package static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
   package var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
@@ -100,26 +104,96 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
 
 /// The kind of source that a rule comes from. Apple's specification is not public, so the rules come from open
 /// implementations, captures and notes.
-package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
+package enum CheckSource: String, Sendable {
   /// Several independent sources agree.
   case agreed
   /// The rule can be seen in captured packets with verified checksums.
   case captured
   /// Only one source states the rule.
-  case seenOnce
+  case seenOnce = "seen once"
   /// No source states the rule, but it follows from several statements.
   case inferred
   /// The user states the rule in a file of test cases.
-  case own
+  case own = "your own"
+}
 
-  /// The word for this kind of source: "agreed", "captured", "seen once" or "inferred".
-  package var description: String {
-    switch self {
-    case .agreed: "agreed"
-    case .captured: "captured"
-    case .seenOnce: "seen once"
-    case .inferred: "inferred"
-    case .own: "your own"
+// MARK: - Outcomes
+
+package struct CheckResult: Sendable, Equatable {
+  package let rule: CheckCase
+  package let outcome: CheckOutcome
+  package let time: Duration
+  /// Whether the check fails if the rule is broken, no matter how severe the rule is.
+  package var isStrict = false
+
+  package var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
+
+  package var hasFailed: Bool { if case .failed = outcome { true } else { false } }
+
+  package var word: Word {
+    switch outcome {
+    case .passed: .passed
+    case .skipped: .skipped
+    case .failed where fails: .failed
+    case .failed: rule.severity == .note ? .note : .warning
     }
   }
+
+  package enum Word: String, Sendable, CaseIterable {
+    case passed
+    /// The rule is broken, so the check fails.
+    case failed
+    /// The rule is broken, but the check still passes.
+    case warning
+    /// The rule is broken, but this has little effect.
+    case note
+    case skipped
+  }
+}
+
+package enum CheckOutcome: Equatable, Sendable {
+  case passed
+  case failed(CheckFailure)
+  case skipped(String)
+
+  var isSkipped: Bool { if case .skipped = self { true } else { false } }
+}
+
+/// The reason a rule counts as broken, and the packets that prove it.
+package struct CheckFailure: Error, Equatable, Sendable {
+  package var text: String
+  /// The packets, in the order they were sent.
+  package var proof: [CheckProof]
+
+  package init(_ text: String, _ proof: [CheckProof] = []) {
+    (self.text, self.proof) = (text, proof)
+  }
+}
+
+/// A packet, or other bytes on the wire, that proves a failure.
+package struct CheckProof: Equatable, Sendable {
+  /// The time since the cable was plugged in.
+  package var time: Duration
+  package var direction: WireDirection
+  /// Up to 256 bytes from the start of the packet, as sent on the wire.
+  package var bytes: [UInt8]
+  /// The packet's full length in bytes.
+  package var length: Int
+  /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
+  package var text: String
+  /// The ranges of the offending bytes.
+  package var marks: [Range<Int>]
+}
+
+struct CheckSkip: Error {
+  let reason: String
+  /// Whether the case was skipped because the accessory does not declare what the case tests.
+  let isUndeclared: Bool
+
+  init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
+}
+
+/// Thrown when the program that runs the check stops it.
+package struct CheckStopped: Error {
+  init() {}
 }

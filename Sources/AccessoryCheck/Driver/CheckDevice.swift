@@ -26,7 +26,9 @@ final class CheckDevice {
     var loses: (WirePacket) -> Bool = { _ in false }
   }
 
-  enum Phase { case waiting, answering, up, reset }
+  typealias Configuring = (inout Configuration) -> Void
+
+  enum Phase { case waiting, answering, up }
 
   struct Received {
     let message: ControlMessage
@@ -42,7 +44,7 @@ final class CheckDevice {
 
   let line: CheckLine
   let pump: CheckPump
-  var configuration: Configuration
+  var configuration = Configuration()
   private(set) var phase = Phase.waiting
   /// The parameters in the accessory's SYN, and the index of the SYN's packet.
   private(set) var offer: LinkParameters?
@@ -64,8 +66,9 @@ final class CheckDevice {
   private var control: [UInt8] = []
   private var timer: LoopTimer?
 
-  init(_ line: CheckLine, _ pump: CheckPump, _ configuration: Configuration) {
-    (self.line, self.pump, self.configuration) = (line, pump, configuration)
+  init(_ line: CheckLine, _ pump: CheckPump, _ configure: Configuring) {
+    (self.line, self.pump) = (line, pump)
+    configure(&configuration)
     lastSent = configuration.initialSequence
     timer = pump.loop.makeTimer { [unowned self] in repeatExpired() }
     line.onEvent = { [unowned self] in handle($0) }
@@ -283,7 +286,7 @@ final class CheckDevice {
   private func pass(_ bytes: [UInt8], _ header: PacketHeader, _ delivery: Delivery) throws {
     switch delivery {
     case .whole: line.send(bytes, as: .packet(header))
-    case .lost: line.lose(bytes, as: .packet(header))
+    case .lost: line.write(bytes, as: .packet(header), remark: "lost on purpose")
     case .twice:
       line.send(bytes, as: .packet(header))
       line.send(bytes, as: .packet(header), remark: "sent twice on purpose")
@@ -325,7 +328,7 @@ final class CheckDevice {
     forgetLink()
     lastSent &+= 0x40
     synchronizedSequence = nil
-    phase = .reset
+    phase = .waiting
   }
 
   func repeatAll() {

@@ -135,7 +135,7 @@ private struct CheckEntry: Equatable {
   init(_ result: CheckResult) {
     (number, name, time) = (result.rule.number, result.rule.name, result.time)
     (sentence, severity) = (result.rule.sentence, result.rule.severity.rawValue)
-    sources = result.rule.sources.map(\.description)
+    sources = result.rule.sources.map(\.rawValue)
     kind = result.word
     switch result.outcome {
     case .passed: break

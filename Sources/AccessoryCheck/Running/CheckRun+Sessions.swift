@@ -53,13 +53,13 @@ extension CheckRun {
     return OpenedSession(device: device, declared: declared, id: id)
   }
 
-  func session(_ id: UInt16 = 1, _ configuration: CheckDevice.Configuration = .init()) throws -> OpenedSession {
-    try session(on: device(at: .ready, configuration), id)
+  func session(_ configure: CheckDevice.Configuring = { _ in }) throws -> OpenedSession {
+    try session(on: device(at: .ready, configure))
   }
 
-  func echoSession(_ id: UInt16 = 1, _ configuration: CheckDevice.Configuration = .init()) throws -> OpenedSession {
+  func echoSession(_ configure: CheckDevice.Configuring = { _ in }) throws -> OpenedSession {
     try needEcho()
-    return try session(id, configuration)
+    return try session(configure)
   }
 
   func needEcho() throws {

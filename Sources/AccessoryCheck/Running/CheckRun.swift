@@ -11,7 +11,7 @@ final class CheckRun {
 
   let pump: CheckPump
   let settings: CheckSettings
-  private let plug: any AccessoryPlug
+  let plug: any AccessoryPlug
   private var devices: [CheckDevice] = []
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
@@ -57,7 +57,7 @@ final class CheckRun {
 
   /// Plugs in the accessory. If the connection ends before any bytes arrive, the accessory may still be busy with the
   /// previous attachment, so this method retries with increasingly long pauses.
-  func attach(_ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
+  func attach(_ configure: CheckDevice.Configuring = { _ in }) throws -> CheckDevice {
     unplugAll()
     var tries = 0
     while true {
@@ -70,7 +70,7 @@ final class CheckRun {
       let opened = try plug.plugIn(pump, within: stepLimit)
       attachments += 1
       let line = CheckLine(opened.cable, on: pump.loop, release: opened.release)
-      let device = CheckDevice(line, pump, configuration)
+      let device = CheckDevice(line, pump, configure)
       devices.append(device)
       lastAttached = device
       tries += 1
@@ -88,17 +88,20 @@ final class CheckRun {
   }
 
   /// Returns an attachment that has reached `step`, or skips the case if the accessory does not get that far.
-  func device(at step: CheckStep, _ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
+  func device(at step: CheckStep, _ configure: CheckDevice.Configuring = { _ in }) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
-    return try orSkip { try reach(step, configuration) }
+    return try orSkip { try reach(step, configure) }
   }
 
-  /// Returns an attachment that has reached `step`. If the accessory does not reach `step`, throws a ``Shortfall``,
-  /// which the caller judges.
-  func reach(_ step: CheckStep, _ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
+  /// Attaches the accessory. The device then takes all steps up to `step`, in the same order as an Apple device. If the
+  /// accessory does not reach `step`, throws a ``Shortfall``, which the caller judges.
+  func reach(_ step: CheckStep, _ configure: CheckDevice.Configuring = { _ in }) throws -> CheckDevice {
     _ = try survey()
-    return try bring(to: step, configuration)
+    if step > .attached { try passDepartures() }
+    let device = try attach(configure)
+    try take(step, device)
+    return device
   }
 
   /// The current attachment, or the most recent one if the accessory is not attached.
@@ -113,18 +116,10 @@ final class CheckRun {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
 
-  /// Attaches the accessory. The device then takes all steps up to `step`, in the same order as an Apple device.
-  private func bring(to step: CheckStep, _ configuration: CheckDevice.Configuration) throws -> CheckDevice {
-    if step > .attached { try passDepartures() }
-    let device = try attach(configuration)
-    try take(step, device)
-    return device
-  }
-
   /// Returns an attachment on which authentication is the next step. If the accessory must be identified first,
   /// identification has already taken place.
-  func beforeAuthentication(_ configuration: CheckDevice.Configuration = .init()) throws -> CheckDevice {
-    let device = try device(at: .linked, configuration)
+  func beforeAuthentication() throws -> CheckDevice {
+    let device = try device(at: .linked)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
     return device
   }

@@ -38,34 +38,27 @@ package struct CheckSettings {
   package init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// The cases to run, as selected by numbers, ranges and names.
-package struct CheckSelection: Sendable, Equatable {
-  package let cases: [CheckCase]
-
-  /// A selection that contains all of easim's own cases.
-  package static let all = CheckSelection(cases: CheckCase.all)
-
-  private init(cases: [CheckCase]) { self.cases = cases }
-
-  /// Parses a selection such as `101,300-399,syn-version`. The word `own` selects all of the user's own cases.
+extension CheckCase {
+  /// Returns the cases that a selection such as `101,300-399,syn-version` names. The word `own` selects all of the
+  /// user's own cases.
   ///
   /// - Parameter own: the user's own cases.
-  /// - Throws: ``Mistake`` if a part selects no case.
-  package init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
-    let all = CheckCase.all + own
+  /// - Throws: an error if a part of the selection names no case.
+  package static func selected(by text: String, own: [CheckCase] = []) throws(OptionError) -> [CheckCase] {
+    let all = all + own
     var chosen: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let found = try part == "own" && !own.isEmpty ? own : Self.cases(part, all)
+      let found = try part == "own" && !own.isEmpty ? own : named(part, all)
       chosen.formUnion(found.map(\.number))
     }
-    cases = all.filter { chosen.contains($0.number) }
+    return all.filter { chosen.contains($0.number) }
   }
 
-  private static func cases(_ part: Substring, _ all: [CheckCase]) throws(Mistake) -> [CheckCase] {
+  private static func named(_ part: Substring, _ all: [CheckCase]) throws(OptionError) -> [CheckCase] {
     let bounds = part.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map { Int($0) }
     var found: [CheckCase] = []
     if bounds.count == 2, let first = bounds[0], let last = bounds[1] {
-      guard first <= last else { throw Mistake("'\(part)' ends before it begins") }
+      guard first <= last else { throw OptionError("'\(part)' ends before it begins") }
       found = all.filter { (first...last).contains($0.number) }
     } else if let number = Int(part) {
       found = all.filter { $0.number == number }
@@ -73,17 +66,10 @@ package struct CheckSelection: Sendable, Equatable {
       found = all.filter { $0.name == part }
       if found.isEmpty {
         let near = Suggestion.nearHint(for: String(part), in: all.map(\.name))
-        throw Mistake("there is no case '\(part.prefix(64))'\(near)")
+        throw OptionError("there is no case '\(part.prefix(64))'\(near)")
       }
     }
-    if found.isEmpty { throw Mistake("there is no case \(part.prefix(64))") }
+    if found.isEmpty { throw OptionError("there is no case \(part.prefix(64))") }
     return found
-  }
-
-  /// The error for a part of a selection that matches no cases.
-  package struct Mistake: Error, Equatable, CustomStringConvertible {
-    package let description: String
-
-    init(_ description: String) { self.description = description }
   }
 }

@@ -5,7 +5,7 @@ import IAP2
 ///
 /// ```swift
 /// let checker = Checker(plug, pump, CheckSettings(verifier: AccessoryVerifier()))
-/// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
+/// let report = try checker.run(CheckCase.all) { print($0.rule.number, $0.outcome) }
 /// ```
 package final class Checker {
   /// The accessory counts as gone when this many attachments in a row have failed.
@@ -15,13 +15,9 @@ package final class Checker {
   var lastAttackBytes: [UInt8] = []
   /// The cases about parts that the accessory does not declare, if the settings omit such cases.
   package private(set) var leftOut: [CheckCase] = []
-  private let plug: any AccessoryPlug
-  private let pump: CheckPump
-  private let settings: CheckSettings
 
   package init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
     run = CheckRun(plug, pump, settings)
-    (self.plug, self.pump, self.settings) = (plug, pump, settings)
   }
 
   /// Runs the cases.
@@ -29,12 +25,12 @@ package final class Checker {
   /// - Parameter onEvent: called with the result of each case.
   /// - Throws: ``AccessoryAbsent`` if there is no accessory at the start.
   package func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
-    var report = CheckReport(place: plug.place)
+    var report = CheckReport(place: run.plug.place)
     report.planned = cases.map(\.number)
-    let start = pump.loop.now
+    let start = run.pump.loop.now
     var absences = 0
     for rule in cases {
-      let begin = pump.loop.now
+      let begin = run.pump.loop.now
       var outcome: CheckOutcome
       do {
         let before = run.attachments
@@ -59,14 +55,14 @@ package final class Checker {
       }
       run.unplugAll()
       if leftOut.last == rule { continue }
-      var result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
-      result.isStrict = settings.isStrict && result.hasFailed && rule.severity != .error
+      var result = CheckResult(rule: rule, outcome: outcome, time: run.pump.loop.now - begin)
+      result.isStrict = run.settings.isStrict && result.hasFailed && rule.severity != .error
       report.results.append(result)
       onEvent(result)
     }
     run.unplugAll()
     report.planned.removeAll { number in leftOut.contains { $0.number == number } }
-    report.time = pump.loop.now - start
+    report.time = run.pump.loop.now - start
     report.attachments = run.attachments
     report.accessory = run.identity
     report.order = run.surveyed == nil ? nil : run.order
@@ -74,7 +70,7 @@ package final class Checker {
   }
 
   private func judge(_ rule: CheckCase) throws -> CheckOutcome {
-    if rule.isHostile, !settings.isHostile {
+    if rule.isHostile, !run.settings.isHostile {
       return .skipped("runs only with --hostile, because no Apple device does this")
     }
     do {
@@ -83,7 +79,7 @@ package final class Checker {
     } catch let failure as CheckFailure {
       return .failed(failure)
     } catch let skip as CheckSkip {
-      if skip.isUndeclared, settings.leavesOutUndeclared { leftOut.append(rule) }
+      if skip.isUndeclared, run.settings.leavesOutUndeclared { leftOut.append(rule) }
       return .skipped(skip.reason)
     } catch let short as Shortfall {
       return .skipped("the accessory does not get that far: \(short.reason) (case \(short.judgedBy))")

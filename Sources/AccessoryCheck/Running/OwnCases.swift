@@ -35,40 +35,33 @@ package final class OwnCases: ChildProcessHandler {
   /// - Parameters:
   ///   - python: the interpreter.
   ///   - note: called with each line that is printed by the code in the file.
-  /// - Throws: ``Mistake`` if the file has no usable cases.
+  /// - Throws: an error if the file has no usable cases.
   package init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
     (self.file, self.loop, self.note) = (file, loop, note)
     var command = ProcessCommand(python, ["-c", "from easim import check; check.main()", file])
     command.add(variables: ["PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED=1"])
     do { child = try ChildProcess(command, on: loop, self) } catch {
-      throw Mistake("\(error); set EASIM_PYTHON to an interpreter that has the Python package easim")
+      throw OptionError("\(error); set EASIM_PYTHON to an interpreter that has the Python package easim")
     }
     loop.run(until: { !requests.isEmpty || end != nil }, limit: Self.startLimit)
     guard let list = requests.first else {
-      throw Mistake(
+      throw OptionError(
         "\(python) listed no cases in \(file): \(end ?? "it did not answer within 30 s"). "
           + "Is the Python package easim installed there? (docs/python.md)")
     }
     requests = []
-    if case .text(let problem)? = list["problem"]?.content { throw Mistake("\(file): \(problem)") }
-    guard case .array(let entries)? = list["cases"]?.content else { throw Mistake("\(file): it lists no cases") }
+    if case .text(let problem)? = list["problem"]?.content { throw OptionError("\(file): \(problem)") }
+    guard case .array(let entries)? = list["cases"]?.content else { throw OptionError("\(file): it lists no cases") }
     cases = try entries.map { try self.rule($0) }.sorted { $0.number < $1.number }
-    if cases.isEmpty { throw Mistake("\(file) has no cases: mark functions with @check.case(\"1\", \"does …\")") }
+    if cases.isEmpty { throw OptionError("\(file) has no cases: mark functions with @check.case(\"1\", \"does …\")") }
   }
 
   package func close() { child = nil }
 
-  /// The error for a file that has no usable cases.
-  package struct Mistake: Error, CustomStringConvertible {
-    package let description: String
-
-    init(_ description: String) { self.description = description }
-  }
-
   private func rule(_ entry: JSON5Value) throws -> CheckCase {
     guard let id = entry["id"]?.integer, CheckCase.ownIDs.contains(id), let title = entry["title"]?.string,
       let severity = entry["severity"]?.string.flatMap(CheckCase.Severity.init), let fix = entry["fix"]?.string
-    else { throw Mistake("\(file): the list of cases cannot be read: the Python package has a different version") }
+    else { throw OptionError("\(file): the list of cases cannot be read: the Python package has a different version") }
     let protocolName = entry["protocol"]?.string
     let this = LoopBound(self, on: loop)
     return CheckCase(

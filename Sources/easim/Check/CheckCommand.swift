@@ -1,5 +1,6 @@
 import AccessoryCheck
 import AccessoryCore
+import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
@@ -40,7 +41,7 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   defer { own?.close() }
   var cases = CheckCase.all + (own?.cases ?? [])
   if let text = options.selection {
-    do throws(CheckSelection.Mistake) { cases = try CheckSelection(text, own: own?.cases ?? []).cases } catch {
+    do throws(OptionError) { cases = try CheckCase.selected(by: text, own: own?.cases ?? []) } catch {
       throw UsageError("--only: \(error)")
     }
   }
@@ -61,7 +62,7 @@ private func readCases(_ file: String, on runtime: CommandRuntime, _ console: Co
   let python = getenv("EASIM_PYTHON").map { String(cString: $0) } ?? "python3"
   do {
     return try OwnCases(file, python: python, on: runtime.loop) { console.err("python: \($0)") }
-  } catch let mistake as OwnCases.Mistake {
+  } catch let mistake as OptionError {
     throw UsageError("--cases: \(mistake)")
   }
 }

@@ -1,10 +1,5 @@
-import AccessoryCables
 import AccessoryFormats
-import AccessoryProfiles
 import AccessoryRuns
-import Certificates
-import Foundation
-import LinuxIO
 import TestSupport
 import Testing
 
@@ -15,7 +10,7 @@ import Testing
   {
     let rig = try CheckRig("echo", quirks: quirks) { $0.identity.name = "<b>Echo & \"Co\"</b>\u{1B}[31m" }
     rig.settings.isStrict = true
-    return try rig.run(CheckSelection(only).cases)
+    return try rig.run(CheckCase.selected(by: only))
   }
 
   @Test func numbersAndNamesAreUniqueAndInOrder() {
@@ -33,13 +28,12 @@ import Testing
   }
 
   @Test func aSelectionTakesNumbersRangesAndNames() throws {
-    #expect(try CheckSelection("101,205-207,certificate").cases.map(\.number) == [101, 205, 206, 207, 501])
-    #expect(CheckSelection.all.cases.count == CheckCase.all.count)
+    #expect(try CheckCase.selected(by: "101,205-207,certificate").map(\.number) == [101, 205, 206, 207, 501])
   }
 
   @Test(arguments: ["", "99999", "10-9", "certificat", "101,,102", "-", "1-2-3"])
   func aSelectionRefusesWhatNamesNoCase(_ text: String) {
-    #expect(throws: CheckSelection.Mistake.self) { try CheckSelection(text) }
+    #expect(throws: OptionError.self) { try CheckCase.selected(by: text) }
   }
 
   @Test func aReportIsReadBackAsBaseline() throws {
@@ -64,7 +58,7 @@ import Testing
 
   /// Returns the reports of a check's shards, each of which has been written to a file and read back.
   private static func parts(_ count: Int, only: String = "101-110,601,702") throws -> [CheckReport] {
-    let planned = try CheckSelection(only).cases
+    let planned = try CheckCase.selected(by: only)
     return try (1...count).map { index in
       let shard = try #require(Shard(index, of: count))
       let rig = try CheckRig("echo", quirks: ["no-status"])
@@ -190,54 +184,7 @@ import Testing
     #expect(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"))
   }
 
-  @Test func junitHasACaseForEachResult() throws {
-    let report = try Self.report()
-    let xml = report.junit
-    #expect(xml.contains("tests=\"12\" failures=\"1\""))
-    #expect(xml.components(separatedBy: "<testcase ").count - 1 == report.results.count)
-    #expect(xml.contains("<failure type=\"warning\""))
-  }
-
-  @Test func aFailureHasItsPacketsAndWhatToChange() throws {
-    let failure = try #require(try Self.report().results.last)
-    let text = failure.text
-    #expect(text.contains("FAILED   702"))
-    #expect(text.contains("EA00 StartExternalAccessoryProtocolSession"))
-    #expect(text.contains("change: Answer EA00 with EA03"))
-  }
-
   @Test func theDocumentHasEveryCase() throws {
     #expect(try CommittedText.difference("docs/check.md", part: "cases", from: CheckPage.tables + "\n") == nil)
-  }
-
-  @Test func anAccessoryThatIsNotThereIsNoReport() throws {
-    final class Nothing: AccessoryPlug {
-      let place = "nowhere"
-      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
-        throw AccessoryAbsent("no accessory at nowhere")
-      }
-    }
-    let loop = VirtualLoop(seed: 1)
-    let checker = Checker(Nothing(), CheckPump(loop), CheckSettings(verifier: AccessoryVerifier()))
-    #expect(throws: AccessoryAbsent.self) { try checker.run(CheckCase.all) }
-  }
-
-  @Test func anAccessoryThatLeavesForGoodEndsTheRun() throws {
-    final class Leaving: AccessoryPlug {
-      let place = "memory"
-      let rig: CheckRig
-      var left = 5
-      init(_ rig: CheckRig) { self.rig = rig }
-      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
-        guard left > 0 else { throw AccessoryAbsent("no accessory in memory") }
-        left -= 1
-        return try rig.plugIn(pump, within: limit)
-      }
-    }
-    let rig = try CheckRig("echo")
-    let report = try Checker(Leaving(rig), CheckPump(rig.loop), rig.settings).run(CheckCase.all)
-    #expect(report.ending == .gone("no accessory in memory"))
-    #expect(report.numbers == [909], "which says so")
-    #expect(report.results.count == CheckCase.all.count)
   }
 }

@@ -26,8 +26,6 @@ import Testing
     }
   }
 
-  @Test func thereAreAtLeastTwenty() { #expect(Self.rows.count >= 20) }
-
   private typealias Packet = Mutant.Packet
   private typealias State = Mutant.State
 
