@@ -11,14 +11,13 @@ import Testing
   {
     var growth = Growth()
     for second in 0..<count {
-      growth.add(Holding(memory: memory(second), descriptors: descriptors(second)), at: Double(second))
+      growth.add(Holding(memory: memory(second), descriptors: descriptors(second)))
     }
     return growth
   }
 
   @Test func aProcessThatStaysAsItIsDoesNotGrow() {
     #expect(growth().complaint == nil)
-    #expect(growth().slope == 0)
   }
 
   @Test func whatItNeedsToWarmUpIsNoGrowth() {
@@ -30,9 +29,7 @@ import Testing
   }
 
   @Test func aLittleEverySecondIsGrowth() {
-    let leak = growth(memory: { 9_000 + $0 * 40 })
-    #expect(leak.complaint == "memory grows: 10800 KiB, then 12000")
-    #expect(Int(leak.slope.rounded()) == 40 * 3_600)
+    #expect(growth(memory: { 9_000 + $0 * 40 }).complaint == "memory grows: 10800 KiB, then 12000")
   }
 
   @Test func descriptorsThatStayOpenAreGrowth() {
@@ -43,7 +40,7 @@ import Testing
 
   @Test func aFewSamplesProveNothing() {
     #expect(growth(29, memory: { $0 * 10_000 }).complaint == nil)
-    #expect(growth(0).slope == 0)
+    #expect(growth(0).complaint == nil)
   }
 
   @Test func aProcessIsLookedAtWhereItIs() throws {

@@ -1,4 +1,6 @@
+import AccessoryFormats
 import Glibc
+import LinuxIO
 import TestSupport
 
 /// A process in the soak. The process's output goes to a file that the soak reads line by line. The soak ends the
@@ -33,7 +35,7 @@ final class Child {
       close(out)
       close(err)
     }
-    guard out >= 0, err >= 0 else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
+    guard out >= 0, err >= 0 else { throw OptionError("\(path): \(String(cString: strerror(errno)))") }
     pid = try Spawn(program, words, environment: environment, out: out, err: err).pid
     lines = try LineFile(path)
   }
@@ -72,33 +74,22 @@ final class Child {
 
 final class LineFile {
   private let descriptor: Int32
-  private var rest: [UInt8] = []
+  private var splitter = LineSplitter(longestLine: 1 << 24)
 
   init(_ path: String) throws {
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw OptionError("\(path): \(String(cString: strerror(errno)))") }
   }
 
   deinit { close(descriptor) }
 
   func read() -> [String] {
+    var lines: [String] = []
     var block = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = Glibc.read(descriptor, &block, block.count)
-      guard count > 0 else { break }
-      rest += block[..<count]
+      guard count > 0 else { return lines }
+      splitter.take(block.span.bytes.extracting(0..<count)) { lines.append($0) }
     }
-    guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
-    let whole = rest[...end]
-    rest = Array(rest[(end + 1)...])
-    return whole.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
-  }
-}
-
-struct SoakError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) {
-    self.description = description
   }
 }

@@ -1,4 +1,6 @@
+import AccessoryFormats
 import Glibc
+import TestSupport
 
 /// An accessory and a host in two processes, one of which is killed repeatedly.
 ///
@@ -36,7 +38,7 @@ final class Couple {
 
   private let setting: Setting
   private let place: MeetingPlace
-  private var chances: Chances
+  private var chances: SeededRandom
   private var phase: Phase
   private var accessory: Child?
   private var accessoryFacts = Facts()
@@ -62,7 +64,7 @@ final class Couple {
     self.kind = kind
     self.setting = setting
     place = try MeetingPlace(medium, named: "\(medium)-\(kind.letter)", in: setting.folder)
-    chances = Chances(seed: setting.seed, name: "\(medium) \(kind)")
+    chances = SeededRandom(seed: setting.seed ^ "\(medium) \(kind)".utf8.stableHash)
     phase = .plugging(since: now)
     try startAccessory()
   }
@@ -76,7 +78,8 @@ final class Couple {
   private func start(_ role: String, _ words: [String]) throws -> Child {
     number += 1
     return try Child(
-      "\(medium)-\(kind.letter)-\(number)-\(role)", setting.easim, words + ["--json", "--seed", "\(chances.seed())"],
+      "\(medium)-\(kind.letter)-\(number)-\(role)", setting.easim,
+      words + ["--json", "--seed", "\(chances.below(1_000_000))"],
       environment: place.environment, in: setting.folder)
   }
 
@@ -90,7 +93,7 @@ final class Couple {
   private func startHost() throws {
     hostFacts = Facts()
     before = (accessoryFacts.bytesRead, accessoryFacts.closed)
-    isLoadTest = kind != .echo || !chances.percent(30)
+    isLoadTest = kind != .echo || !chances.chance(30)
     guard isLoadTest else {
       host = try start("send", ["send"] + place.address + ["--10k", "--expect", "echo", "--timeout", "60s"])
       return
@@ -164,7 +167,7 @@ final class Couple {
   private func timeOfDeath(_ now: Double) -> Double? {
     if kind == .accessory { return now + chances.seconds(4...15) }
     // The host may be killed while it connects, authenticates or opens sessions.
-    return isLoadTest ? now + (chances.percent(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
+    return isLoadTest ? now + (chances.chance(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
   }
 
   private func working(_ death: Double?, _ now: Double) throws {
@@ -222,8 +225,8 @@ final class Couple {
     }
   }
 
-  func sample(now: Double) {
-    if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding, at: now) }
+  func sample() {
+    if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding) }
   }
 
   // MARK: The end
@@ -278,5 +281,23 @@ extension Couple.Kind {
     case .sink: "s"
     case .accessory: "a"
     }
+  }
+}
+
+extension SeededRandom {
+  mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
+
+  /// Returns the faults for one side of a cable. There may be no faults, faults that a link must recover from, or
+  /// faults that only slow the link down. Bits are flipped on one side only. If both sides flipped bits, two flips
+  /// could cancel out in a checksum, and wrong bytes would go unnoticed.
+  mutating func faults(flipsBits: Bool) -> [String] {
+    let all = [
+      "loss,chance=1%", "duplicate,chance=2%", "reorder,chance=2%,by=2,wait=20ms",
+      flipsBits ? "corrupt,chance=1%" : "loss,chance=2%,ack",
+      "latency,delay=5ms,jitter=10ms", "split,size=97", "glue,size=3000,wait=5ms", "rate,bytes=400000",
+      "stall,after=4s,for=700ms", "slow-reader,bytes=2048,every=5ms",
+    ]
+    let count = Int.random(in: 0...2, using: &self)
+    return all.shuffled(using: &self).prefix(count).flatMap { ["--fault", $0] }
   }
 }

@@ -43,8 +43,9 @@ struct Facts {
     }
   }
 
-  mutating func clearWrongs() {
-    wrongs.removeAll()
+  mutating func takeWrongs() -> [String] {
+    defer { wrongs.removeAll() }
+    return wrongs
   }
 
   private mutating func take(_ report: StrictJSON) {

@@ -1,3 +1,4 @@
+import AccessoryFormats
 import Glibc
 
 enum Medium: String, CaseIterable {
@@ -34,7 +35,7 @@ struct MeetingPlace {
         bind(descriptor, raw, length) == 0 ? getsockname(descriptor, raw, &length) : -1
       }
     }
-    guard code == 0 else { throw SoakError("no port is free: \(String(cString: strerror(errno)))") }
+    guard code == 0 else { throw OptionError("no port is free: \(String(cString: strerror(errno)))") }
     return UInt16(bigEndian: address.sin_port)
   }
 }

@@ -1,13 +1,7 @@
 import AccessoryFormats
 
 struct Report {
-  struct Row {
-    let name: String
-    let tally: Tally
-    let growth: Growth
-  }
-
-  let rows: [Row]
+  let rows: [Couple]
   let seconds: Double
   let seed: UInt64
   let stopped: Bool
@@ -47,15 +41,15 @@ struct Report {
 
   private static let heads = [
     "couple (who is killed)", "kills", "sessions", "sends", "bursts", "reconnects", "lost", "acknowledged", "missing",
-    "RSS KiB", "KiB/h", "fds", "verdict",
+    "RSS KiB", "fds", "verdict",
   ]
 
-  private func cells(_ row: Row) -> [String] {
+  private func cells(_ row: Couple) -> [String] {
     let (tally, growth) = (row.tally, row.growth)
     return [
       row.name, "\(tally.kills)", "\(tally.sessions)", "\(tally.sends)", "\(tally.bursts)", "\(tally.reconnections)",
       "\(tally.lost)", "\(tally.acknowledged)", "\(tally.missing)",
-      "\(growth.memory.before) → \(growth.memory.after)", "\(Int(growth.slope.rounded()))",
+      "\(growth.memory.before) → \(growth.memory.after)",
       "\(growth.descriptors.before) → \(growth.descriptors.after)", tally.wrongs.isEmpty ? "ok" : "WRONG",
     ]
   }
@@ -70,7 +64,7 @@ struct Report {
     ]
   }
 
-  private func json(_ row: Row) -> JSONObject {
+  private func json(_ row: Couple) -> JSONObject {
     var object: JSONObject = ["name": row.name]
     for (key, value) in [
       ("kills", row.tally.kills), ("sessions", row.tally.sessions), ("sends", row.tally.sends),
@@ -82,7 +76,6 @@ struct Report {
     ] {
       object.add(key, value)
     }
-    object.add("memoryPerHour", row.growth.slope)
     object.add("passed", row.tally.wrongs.isEmpty)
     return object
   }

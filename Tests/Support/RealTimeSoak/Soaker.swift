@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 
 final class Soaker {
-  struct Options: Equatable {
+  struct Options {
     var minutes = 0.0
     var seed: UInt64 = 1
     var easim = ""
@@ -43,14 +43,13 @@ final class Soaker {
       for couple in couples { try couple.tick(now: now) }
       if now >= nextSample {
         nextSample = now + 1
-        for couple in couples { couple.sample(now: now - begin) }
+        for couple in couples { couple.sample() }
         progress(line(now))
       }
       Self.pause(milliseconds: 50)
     }
     leave()
-    let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
-    let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
+    let report = Report(rows: couples, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
     // If there is a failure, the output is kept so that it can be examined.
     folder.isKept = options.keeps || !report.passed
     return report

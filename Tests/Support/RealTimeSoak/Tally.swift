@@ -47,10 +47,3 @@ struct Tally {
     return String(out.prefix(100))
   }
 }
-
-extension Facts {
-  mutating func takeWrongs() -> [String] {
-    defer { clearWrongs() }
-    return wrongs
-  }
-}

@@ -1,6 +1,7 @@
 // Soaks easim in real time. The program runs pairs of processes as users do, and repeatedly kills one process of each
 // pair. Scripts/soak builds and runs it.
 
+import AccessoryFormats
 import Glibc
 
 private let usage = """
@@ -11,7 +12,7 @@ func options(_ words: [String]) throws -> Soaker.Options {
   var options = Soaker.Options()
   var rest = words[...]
   func value(_ name: String) throws -> String {
-    guard let value = rest.popFirst() else { throw SoakError("\(name) needs a value") }
+    guard let value = rest.popFirst() else { throw OptionError("\(name) needs a value") }
     return value
   }
   while let word = rest.popFirst() {
@@ -20,21 +21,21 @@ func options(_ words: [String]) throws -> Soaker.Options {
     case "--keep": options.keeps = true
     case "--easim": options.easim = try value(word)
     case "--seed":
-      guard let seed = UInt64(try value(word)) else { throw SoakError("--seed takes a number") }
+      guard let seed = UInt64(try value(word)) else { throw OptionError("--seed takes a number") }
       options.seed = seed
     case "--media":
       options.media = try value(word).split(separator: ",").map { name in
-        guard let medium = Medium(rawValue: String(name)) else { throw SoakError("--media \(name): there is none") }
+        guard let medium = Medium(rawValue: String(name)) else { throw OptionError("--media \(name): there is none") }
         return medium
       }
     default:
       guard options.minutes == 0, let minutes = Double(word), minutes > 0, minutes <= 100_000 else {
-        throw SoakError("'\(word)' is not a number of minutes")
+        throw OptionError("'\(word)' is not a number of minutes")
       }
       options.minutes = minutes
     }
   }
-  if options.minutes == 0 { throw SoakError("how many MINUTES?") }
+  if options.minutes == 0 { throw OptionError("how many MINUTES?") }
   return options
 }
 
