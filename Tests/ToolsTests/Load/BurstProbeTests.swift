@@ -29,14 +29,15 @@ import Testing
     return probe.finding
   }
 
-  @Test(arguments: [
-    ("echo", nil, .echo, "--verify echo"), ("echo", "flicker", .echo, "--verify echo"),
-    ("sink", nil, .nothing, "--verify none"),
-    (
-      "source,text=ok,chunk=2,rate=100,total=2", nil, .reply(count: 2, first: [0x6F, 0x6B]),
-      "--verify reply --expect-reply 0x6f6b"
-    ),
-  ] as [(String, String?, BurstProbe.Finding, String)])
+  @Test(
+    arguments: [
+      ("echo", nil, .echo, "--verify echo"), ("echo", "flicker", .echo, "--verify echo"),
+      ("sink", nil, .nothing, "--verify none"),
+      (
+        "source,text=ok,chunk=2,rate=100,total=2", nil, .reply(count: 2, first: [0x6F, 0x6B]),
+        "--verify reply --expect-reply 0x6f6b"
+      ),
+    ] as [(String, String?, BurstProbe.Finding, String)])
   func whatAnswersIsRecognisedWithTheOptionsThatFit(
     behavior: String, quirk: String?, expected: BurstProbe.Finding, options: String
   ) throws {

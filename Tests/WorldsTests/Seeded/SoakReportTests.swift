@@ -95,7 +95,8 @@ import Testing
 
   @Test func aRunThatWasStoppedHasNotPassed() async {
     let report = await Self.report(forbidden: [], stopsAfter: 8)
-    #expect(report.headline.hasPrefix("8 worlds, seeds 300 to 307: ") && report.headline.hasSuffix("; stopped by Ctrl-C"))
+    #expect(
+      report.headline.hasPrefix("8 worlds, seeds 300 to 307: ") && report.headline.hasSuffix("; stopped by Ctrl-C"))
     #expect(report.verdict == .stopped(by: "Ctrl-C"))
     #expect(report.json.text.contains("\"passed\":false,\"verdict\":\"stopped\",\"reasons\":[\"stopped by Ctrl-C\"]"))
     #expect(report.json.text.contains("\"seeds\":60"))
