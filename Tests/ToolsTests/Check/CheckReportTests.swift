@@ -167,13 +167,6 @@ import Testing
     #expect("\(error.map { "\($0)" } ?? "")".contains(complaint), "\(error.map { "\($0)" } ?? "")")
   }
 
-  @Test(arguments: [
-    "", "{}", "[]", "{\"easim\":\"check report\"}", "{\"easim\":\"check report\",\"version\":1,\"cases\":[{}]}",
-  ])
-  func aBaselineThatIsNoReportIsRefused(_ text: String) {
-    #expect(throws: SourceProblems.self) { try CheckReport(json: Array(text.utf8), file: "r.json") }
-  }
-
   @Test func thePageEscapesWhatTheAccessorySays() throws {
     let page = try Self.report().html
     #expect(!page.contains("<b>Echo"))

@@ -169,12 +169,4 @@ import Testing
     #expect(report.html.contains("<li>p99 ≤ 1 ns: ") == false)
     #expect(report.html.contains(">rate ≥ 1 kB/s</text>") && !report.html.contains(">errors ≤ 3</text>"))
   }
-
-  @Test func aReportOfNothingHasEveryForm() {
-    let report = BurstReport(BurstPlan())
-    #expect(report.html.contains("</html>"))
-    #expect(report.junit.contains("</testsuites>"))
-    #expect(report.text.contains("nothing measured"))
-    #expect(report.latency.percentileText().contains("Total count    =            0"))
-  }
 }

@@ -80,6 +80,7 @@ import Testing
     #expect(histogram.mean == 0)
     #expect(histogram.standardDeviation == 0)
     #expect(histogram.percentileLines.isEmpty)
+    #expect(histogram.percentileText().contains("Total count    =            0"))
   }
 
   /// The percentile table has the form that HdrHistogram's documentation describes, with five levels for each halving
