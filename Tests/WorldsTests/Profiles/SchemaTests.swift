@@ -21,7 +21,7 @@ import Testing
       "scenario",
       RecordShape.schema(
         id: "scenario.schema.json", title: "scenario",
-        ofAny: [Scenario.format().shape, ScenarioWithApps.format().shape])
+        ofAny: [Scenario.format().shape, SoakPlan.format().shape])
     ),
   ]) func theCommittedSchemaIsMadeOfTheFormat(name: String, schema: JSON5Value) throws {
     let text = JSON5Writer.write(schema, as: .json)
