@@ -16,7 +16,7 @@ import Testing
   }
 
   private func run(_ words: [String]) throws -> Program.Remains {
-    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": place.file("local")]).wait()
+    try Program.run(words, environment: ["EASIM_LOCAL": place.file("local")])
   }
 
   @Test(arguments: commands) func remotePeersAreRefusedWithTheOptionThatTheCommandTakes(command: String) throws {
@@ -34,15 +34,6 @@ import Testing
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])
     #expect(ended.ending == .exit(3), "\(ended.out)\(ended.err)")
     #expect(ended.err.contains("no accessory at tcp:127.0.0.1:1 within 100ms: Connection refused"), "\(ended.err)")
-  }
-
-  @Test func theConsoleTakesTheOptionsOfCables() throws {
-    let accessory = try Accessory(on: .tcp, in: place)
-    let line =
-      "echo list | exec \(BuiltProducts.easim) console \(accessory.address) --allow-remote --fault latency,delay=1ms"
-    let console = try Program(path: "/bin/sh", ["-c", line]).wait()
-    #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
-    try accessory.interrupt()
   }
 
   /// On a serial line, neither end listens, because both ends open the terminal.

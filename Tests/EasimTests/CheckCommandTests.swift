@@ -11,9 +11,7 @@ import Testing
     "--timeout", "1m",
   ]
 
-  private func easimCheck(_ words: [String]) throws -> Program.Remains {
-    try Program(path: BuiltProducts.easim, ["check"] + words).wait()
-  }
+  private func easimCheck(_ words: [String]) throws -> Program.Remains { try Program.run(["check"] + words) }
 
   @Test(arguments: Accessory.Medium.allCases)
   func anEchoHoldsOnEachMedium(_ medium: Accessory.Medium) throws {
@@ -22,19 +20,18 @@ import Testing
     #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
     #expect(check.out.contains("0 failed"), "\(check.out)")
     #expect(!check.out.contains("skipped  "), "\(check.out)")
-    try accessory.interrupt()
   }
 
   @Test func findingsExitWithOneAndAreInEachReport() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--quirk", "authentication,wrong")
-    let (json, html, xml) = (place.file("c.json"), place.file("c.html"), place.file("junit.out"))
-    let words = [accessory.address, "--only", "101,506", "--report", json, "--report", html, "--junit", xml]
+    let (json, html, xml) = (place.file("c.json"), place.file("c.html"), place.file("c.xml"))
+    let words = [accessory.address, "--only", "101,506", "--report", json, "--report", html, "--report", xml]
     let first = try easimCheck(words)
     #expect(first.ending == .exit(1), "\(first.out)\(first.err)")
     #expect(first.out.contains("FAILED   506"))
     #expect(first.out.contains("1 passed, 1 failed, 0 skipped"))
-    #expect(try String(contentsOfFile: html, encoding: .utf8).contains("<td>506 signature-right: "))
-    #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
+    #expect(place.text("c.html").contains("<td>506 signature-right: "))
+    #expect(place.text("c.xml").contains("failures=\"1\""))
     // Nothing has changed since the first run.
     let second = try easimCheck([accessory.address, "--only", "101,506", "--baseline", json])
     #expect(second.ending == .exit(0), "\(second.out)\(second.err)")
@@ -46,29 +43,19 @@ import Testing
     let bad = try Accessory("echo", on: .unix, in: place, "--quirk", "authentication,wrong")
     let third = try easimCheck([bad.address, "--only", "101,506", "--baseline", json, "--json"])
     #expect(third.ending == .exit(1), "\(third.out)\(third.err)")
-    #expect(try EventLines(third.out).events("result").map { $0["passed"] } == [.truth(false)])
-    try bad.interrupt()
-  }
-
-  @Test func eachLineOfJSONIsAnObject() throws {
-    let accessory = try Accessory("echo", on: .unix, in: place)
-    let check = try easimCheck([accessory.address, "--only", "101-103", "--json"])
-    #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
-    let lines = try check.outLines.map { try StrictJSON(reading: $0) }
-    #expect(lines.map { $0["event"]?.text } == ["case", "case", "case", "result"])
-    try accessory.interrupt()
+    let lines = try third.outLines.map { try StrictJSON(reading: $0) }
+    #expect(lines.map { $0["event"]?.text } == ["case", "case", "result"])
+    #expect(lines.last?["passed"] == .truth(false))
   }
 
   @Test func interruptingPrintsWhatWasJudged() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
     let check = try Program("check", accessory.address)
     try check.line("passed   101")
-    check.send(SIGINT)
-    let remains = try check.wait()
+    let remains = try check.interrupt()
     #expect(remains.ending == .exit(1), "\(remains.out)\(remains.err)")
     #expect(remains.out.contains(" passed, ") && remains.out.contains("\nthe run was stopped by Ctrl-C after "))
     #expect(remains.err.isEmpty, "\(remains.err)")
-    try accessory.interrupt()
   }
 
   @Test func aCheckThatJudgedNothingPassesOnlyWhereThatIsAllowed() throws {
@@ -85,7 +72,6 @@ import Testing
     #expect(try Program.run("report", "show", place.file("c.json")).ending == .exit(1))
     #expect(try Program.run("report", "show", place.file("c.json"), "--allow-empty").ending == .exit(0))
     #expect(try easimCheck(words + ["--allow-empty"]).ending == .exit(0))
-    try accessory.interrupt()
   }
 
   @Test func noAccessoryIsItsOwnExitCode() throws {

@@ -54,7 +54,6 @@ import Testing
       #expect(console.outLines.contains { $0.hasSuffix("  \(text)") }, "\(text): \(console.out)")
     }
     #expect(place.bytes("saved").map { String(decoding: $0, as: UTF8.self) } == "A\r\nababab")
-    try accessory.interrupt()
   }
 
   @Test func aReplyThatDiffersFailsAScript() throws {
@@ -62,16 +61,6 @@ import Testing
     let console = try run(["open", "string hello", "expect text:help"], at: accessory.address)
     #expect(console.ending == .exit(1))
     #expect(console.out.contains("easim: ✗ the reply is not as expected"))
-    try accessory.interrupt()
-  }
-
-  @Test func theEndOfTheInputIsTheEnd() throws {
-    let accessory = try Accessory(on: .tcp, in: place)
-    let console = try run(["open com.lawaken.iap2", "string x"], at: accessory.address)
-    #expect(console.ending == .exit(0))
-    let last = try #require(lines(console).last)
-    #expect(last.hasPrefix("session on com.lawaken.iap2 ended: the device closed it; sent 1 byte"))
-    try accessory.interrupt()
   }
 
   @Test func aRefusalEndsAScript() throws {
@@ -79,7 +68,6 @@ import Testing
     let console = try run(["open"], at: accessory.address, "--timeout", "1h")
     #expect(console.ending == .exit(6), "\(console.out)\(console.err)")
     #expect(console.err.contains("easim: authentication failed (AA04): "), "\(console.err)")
-    try accessory.interrupt()
   }
 
   @Test func aMessageIsSentAndAnAnswerChanged() throws {
@@ -106,9 +94,7 @@ import Testing
     let watch = try Program("watch", accessory.address, "--device-profile", place.file("device.json5"))
     try accessory.program.line("saved as \(place.file("files/file-0001.jpg"))")
     #expect(place.bytes("files/file-0001.jpg") == artwork)
-    watch.send(SIGINT)
-    _ = try watch.wait()
-    try accessory.interrupt()
+    try watch.interrupt()
   }
 
   @Test func nobodyThereIsSaidAndTheExitCodeIsThree() throws {
@@ -120,14 +106,6 @@ import Testing
         "No Accessories Connected (looked at \(nowhere))",
         "easim: no session within 50ms: No Accessories Connected (looked at \(nowhere))",
       ])
-  }
-
-  @Test func aLineThatIsNoCommandIsSaidAndTheRestIsDone() throws {
-    let nowhere = "unix:\(place.file("nobody.sock"))"
-    let console = try run(["lsit", "list"], at: nowhere)
-    #expect(console.ending == .exit(2))
-    #expect(console.outLines.first == "easim: unknown command 'lsit', did you mean 'list'?")
-    #expect(console.outLines.count == 2)
   }
 
   @Test func anAccessoryThatGoesEndsTheSessionAndNotTheConsole() throws {
@@ -158,7 +136,6 @@ import Testing
     #expect(lines.events("connect", "disconnect", "session.open", "session.close").count == 4)
     let notes = lines.events("note").map { $0["text"]?.text ?? "" }
     #expect(notes.contains("sent 2 bytes, received 2 bytes"), "\(console.out)")
-    try accessory.interrupt()
   }
 
   @Test func inTheBackgroundTheAppLosesItsAccessoriesUnlessItDeclaresTheMode() throws {
@@ -177,6 +154,5 @@ import Testing
     place.write(plist, to: "Info.plist")
     let keeping = try run(script, at: accessory.address, "--info-plist", place.file("Info.plist"))
     #expect(keeping.out.contains("in the background\n1  李未可"), "\(keeping.out)\(keeping.err)")
-    try accessory.interrupt()
   }
 }

@@ -4,26 +4,18 @@ import Testing
 @Suite(.waits) struct DemoTests {
   @Test func theDemoShowsTheFlickerInOrderAndEndsWithZero() throws {
     let demo = try Program.run("demo")
-    #expect(demo.ending == .exit(0))
-    #expect(demo.err == "")
-    let appearances = demo.outLines.filter { $0.contains("●") || $0.contains("○") }
-    try #require(appearances.count == 4, "\(demo.out)")
-    for (line, parts) in zip(
-      appearances,
-      [
-        ["● connect", "no protocols"], ["○ disconnect", "no protocols"], ["● connect", "com.lawaken.iap2"],
-        ["○ disconnect", "com.lawaken.iap2"],
-      ])
-    {
-      for part in parts { #expect(line.contains(part)) }
+    #expect(demo.ending == .exit(0) && demo.err == "")
+    let appearances = demo.outLines.filter { $0.contains("●") || $0.contains("○") }.map { line in
+      (line.contains("●") ? "connect" : "disconnect", line.contains("no protocols"))
     }
+    #expect(appearances.map(\.0) == ["connect", "disconnect", "connect", "disconnect"], "\(demo.out)")
+    #expect(appearances.map(\.1) == [true, true, false, false], "\(demo.out)")
     #expect(demo.out.contains("10000 bytes sent, 10000 bytes came back as expected"))
   }
 
   @Test func everyLineOfJSONHasTheOneShapeAndTimeGoesForward() throws {
-    let demo = try Program.run("demo", "--json")
-    #expect(demo.ending == .exit(0))
-    #expect(demo.err == "")
+    let demo = try Program.run("demo", "--virtual", "--json")
+    #expect(demo.ending == .exit(0) && demo.err == "")
     let lines = try EventLines(demo.out)
     let times = lines.events.compactMap { $0["t"]?.number }
     #expect(times == times.sorted())
@@ -36,66 +28,33 @@ import Testing
     #expect(appearances.allSatisfy { $0["accessory"]?["name"] == .text("李未可 View AI眼镜") })
     #expect(appearances.allSatisfy { $0["accessory"]?["serial"] == .text("040025380108A000608") })
     #expect(lines.events("result").map { $0["passed"] } == [.truth(true), .truth(true), .truth(true)])
+    let story = lines.names.filter { ["connect", "disconnect", "session.open", "session.close"].contains($0) }
+    #expect(story == ["connect", "disconnect", "connect", "session.open", "session.close", "disconnect"])
   }
 
-  @Test func theSessionOpensAfterTheSecondConnectAndClosesBeforeTheLastDisconnect() throws {
-    let names = try EventLines(try Program.run("demo", "--virtual", "--json").out).names
-    let firstOpen = try #require(names.firstIndex(of: "session.open"))
-    let lastClose = try #require(names.lastIndex(of: "session.close"))
-    let connects = names.indices.filter { names[$0] == "connect" }
-    let lastDisconnect = try #require(names.lastIndex(of: "disconnect"))
-    try #require(connects.count == 2)
-    #expect(connects[1] < firstOpen && firstOpen < lastClose && lastClose < lastDisconnect)
-  }
-
-  @Test func oneSeedWritesOneTranscriptInEveryProcess() throws {
+  @Test func oneSeedWritesOneTranscriptInEveryProcessAndAnotherSeedAnother() throws {
     let place = TemporaryFolder()
-    var outputs: [String] = []
-    for name in ["first", "second"] {
-      let demo = try Program.run(
-        "demo", "--virtual", "--seed", "7", "--quirk", "flicker,jitter=50ms", "--transcript", place.file(name))
-      #expect(demo.ending == .exit(0))
-      outputs.append(demo.out)
+    let outputs = try [("first", "7"), ("second", "7"), ("other", "8")].map { name, seed in
+      try Program.run(
+        "demo", "--virtual", "--seed", seed, "--quirk", "flicker,jitter=50ms", "--transcript", place.file(name)
+      ).out
     }
-    let first = try #require(place.bytes("first"))
-    #expect(first.count > 1_000)
-    #expect(first == place.bytes("second"))
-    #expect(outputs[0] == outputs[1])
+    #expect(place.text("first").count > 1_000)
+    #expect(place.text("first") == place.text("second"))
+    #expect(outputs[0] == outputs[1] && outputs[0] != outputs[2])
   }
 
-  @Test func anotherSeedIsAnotherStory() throws {
-    let outputs = try ["7", "8"].map {
-      try Program.run("demo", "--virtual", "--seed", $0, "--quirk", "flicker,jitter=50ms").out
-    }
-    #expect(outputs[0] != outputs[1])
-  }
-
-  @Test func aTranscriptToStderrLeavesStdoutAsItWas() throws {
-    let plain = try Program.run("demo", "--virtual", "--json")
-    let written = try Program.run("demo", "--virtual", "--json", "--transcript", "-")
-    #expect(written.out == plain.out)
-    #expect(written.err.contains("RequestAuthenticationCertificate"))
-  }
-
-  @Test func aFlickerOfThreeCyclesHasThreeEmptyAppearances() throws {
-    let demo = try Program.run("demo", "--virtual", "--json", "--quirk", "flicker,cycles=3,empty=50ms")
-    #expect(demo.ending == .exit(0))
-    let connects = try EventLines(demo.out).events("connect")
-    #expect(connects.map(\.protocols) == [[], [], [], ["com.lawaken.iap2"]])
-  }
-
-  @Test func aFlickerThatTheDeviceMakesIsOneAttachmentWithTwoPublications() throws {
-    let demo = try Program.run("demo", "--virtual", "--json", "--quirk", "flicker,maker=device")
+  @Test(arguments: [
+    (["--quirk", "flicker,cycles=3,empty=50ms"], 4, [[], [], [], ["com.lawaken.iap2"]]),
+    // This flicker is one attachment with two publications.
+    (["--quirk", "flicker,maker=device"], 1, [[], ["com.lawaken.iap2"]]),
+    (["echo"], 2, [[], ["com.example.echo"]]),
+  ]) func theFlickerAndTheProfileCanBeChosen(words: [String], attachments: Int, connects: [[String]]) throws {
+    let demo = try Program.run(["demo", "--virtual", "--json"] + words)
     #expect(demo.ending == .exit(0))
     let lines = try EventLines(demo.out)
-    #expect(lines.events("connect").map(\.protocols) == [[], ["com.lawaken.iap2"]])
-    #expect(lines.events("attach").filter { $0["side"] == .text("device") }.count == 1)
-  }
-
-  @Test func anotherProfileCanBeShown() throws {
-    let demo = try Program.run("demo", "echo", "--virtual", "--json")
-    #expect(demo.ending == .exit(0))
-    #expect(try EventLines(demo.out).events("connect").map(\.protocols) == [[], ["com.example.echo"]])
+    #expect(lines.events("connect").map(\.protocols) == connects)
+    #expect(lines.events("attach").count { $0["side"] == .text("device") } == attachments)
   }
 
   @Test(arguments: ["session,refuse", "session,silent", "session,close,delay=0s", "authentication,wrong"])

@@ -41,12 +41,10 @@ import Testing
   @Test(arguments: ["$(touch pwned)", "`touch pwned`;touch pwned", "it's \"here\"", "two\nlines", "-x *"])
   func theCommandIsForThePathAndNothingElseWhateverItIsCalled(name: String) throws {
     local.place.makeFolder("here")
-    func easim(_ words: String...) throws -> Program.Remains {
-      try Program(
-        path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.place.file("\(name)/local")]
-      ).wait()
+    func doctor() throws -> Program.Remains {
+      try Program.run(["doctor"], environment: ["EASIM_LOCAL": local.place.file("\(name)/local")])
     }
-    let sick = try easim("doctor")
+    let sick = try doctor()
     #expect(sick.ending == .exit(1))
     let place = try #require(sick.outLines.firstIndex { $0.hasPrefix("✗  local ") }, "\(sick.out)")
     let remedy = String(sick.outLines[place + 1].drop { $0 == " " })
@@ -55,6 +53,6 @@ import Testing
     #expect(pasted.ending == .exit(0) && pasted.err == "", "\(remedy)\n\(pasted.err)")
     #expect(local.place.names("here") == [])
     #expect(local.place.names(name) == ["local"])
-    #expect(try easim("doctor").ending == .exit(0), "and it does")
+    #expect(try doctor().ending == .exit(0), "and it does")
   }
 }

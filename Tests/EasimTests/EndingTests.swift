@@ -23,13 +23,12 @@ import Testing
     let send = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
     try accessory.program.line("unplugged: the flicker")
     #expect(try accessory.interrupt().ending == .exit(0))
-    send.send(SIGINT)
-    let end = try send.wait()
+    let end = try send.interrupt()
     #expect(end.ending == .exit(1))
     #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol for a session"))
   }
 
-  func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {
+  private func hostInSession(with accessory: Accessory) throws -> Program {
     let host = try Program("send", accessory.address, "--text", "hello", "--expect", "echo", "--timeout", "1h")
     try host.line("session 1 open")
     try accessory.program.line("session 1 open")
@@ -39,41 +38,13 @@ import Testing
   @Test(arguments: Accessory.Medium.allCases)
   func anAccessoryThatIsKilledIsGoneForTheHost(medium: Accessory.Medium) throws {
     let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
-    let host = try hostInSession(with: accessory, on: medium)
+    let host = try hostInSession(with: accessory)
     accessory.program.send(SIGKILL)
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
     // Only acknowledged bytes count as sent, so their number depends on when the process ended.
     #expect(end.out.contains("○ disconnect"))
-  }
-
-  @Test func anAccessoryThatIsUnpluggedInASessionIsGoneForTheHost() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
-    let host = try hostInSession(with: accessory, on: .unix)
-    #expect(try accessory.interrupt().ending == .exit(0))
-    #expect(try host.wait().ending == .exit(5))
-  }
-
-  @Test func theSocketOfAKilledAccessoryIsTakenOverByTheNext() throws {
-    let first = try Accessory(on: .unix, in: place)
-    first.program.send(SIGKILL)
-    _ = try first.program.wait()
-    #expect(place.has("glasses.sock"))
-    let second = try Accessory(on: .unix, in: place)
-    #expect(try Program.run("send", second.address, "--text", "x", "--expect", "echo").ending == .exit(0))
-    try second.interrupt()
-    #expect(!place.has("glasses.sock"))
-  }
-
-  @Test func aHostThatIsKilledLeavesTheAccessoryReadyForTheNext() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
-    let host = try hostInSession(with: accessory, on: .unix)
-    host.send(SIGKILL)
-    #expect(try host.wait().ending == .killed(by: SIGKILL))
-    try accessory.program.line("the device left")
-    #expect(try Program.run("send", accessory.address, "--text", "x").ending == .exit(0))
-    try accessory.interrupt()
   }
 
   @Test(arguments: ["unix:/nonexistent/glasses.sock", "tcp:127.0.0.1:1", "pty:/nonexistent/glasses"])
@@ -89,7 +60,6 @@ import Testing
     #expect(second.ending == .exit(2))
     #expect(second.err.contains("in use"))
     #expect(try Program.run("send", accessory.address, "--text", "x", "--expect", "echo").ending == .exit(0))
-    try accessory.interrupt()
   }
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
@@ -100,51 +70,26 @@ import Testing
     let send = try Program.run(
       "send", accessory.address, "--file", place.file("payload"), "--expect", expectation, "--timeout", "1h")
     #expect(send.ending == .exit(1), "\(send.out)\(send.err)")
-    try accessory.interrupt()
   }
 
   @Test func aHostThatIsInterruptedClosesItsSessionAndSaysHowFarItCame() throws {
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
-    let host = try hostInSession(with: accessory, on: .unix)
-    host.send(SIGINT)
-    let end = try host.wait()
+    let host = try hostInSession(with: accessory)
+    let end = try host.interrupt()
     #expect(end.ending == .exit(1))
     #expect(end.err.contains("stopped by Ctrl-C; 5 of 5 bytes were sent and 0 received"))
     try accessory.program.line("session 1 ended: the device closed it")
-    try accessory.interrupt()
   }
 
-  @Test func anEchoThatNeverComesEndsWithFour() throws {
+  @Test func aSecondHostIsTurnedAwayAndBothSidesSaySo() throws {
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
-    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--timeout", "700ms")
-    #expect(send.ending == .exit(4))
-    #expect(send.err.contains("timed out after 700ms; 10000 of 10000 bytes were sent and 0 received"))
-    try accessory.interrupt()
-  }
-
-  @Test(arguments: [Accessory.Medium.unix, .tcp])
-  func aSecondHostIsTurnedAwayAndBothSidesSaySo(medium: Accessory.Medium) throws {
-    let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
-    let first = try hostInSession(with: accessory, on: medium)
+    let first = try hostInSession(with: accessory)
     let second = try Program.run("send", accessory.address, "--text", "x", "--timeout", "2s", "--json")
     try accessory.program.line("another device is already connected")
     #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
     #expect(second.err.contains("it closed the cable before the iAP2 link was up"))
     // The intervals between attempts grow, so there are only a few attempts.
     #expect((1...12).contains(try EventLines(second.out).events("attach").count))
-    first.send(SIGINT)
-    #expect(try first.wait().ending == .exit(1))
-    try accessory.interrupt()
-  }
-
-  @Test func aSecondHostGetsTheAccessoryWhenTheFirstHasLeft() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
-    let first = try hostInSession(with: accessory, on: .unix)
-    let second = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
-    try accessory.program.line("another device is already connected")
-    first.send(SIGINT)
-    #expect(try first.wait().ending == .exit(1))
-    #expect(try second.wait().ending == .exit(0))
-    try accessory.interrupt()
+    #expect(try first.interrupt().ending == .exit(1))
   }
 }

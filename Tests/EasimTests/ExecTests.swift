@@ -23,6 +23,15 @@ import Testing
     try #require(place.bytes("pid").flatMap { Int32(String(decoding: $0.dropLast(), as: UTF8.self)) })
   }
 
+  @Test func aProgramAnswersAndItsComplaintsAreOnTheTimeline() throws {
+    let accessory = try Accessory(
+      on: .unix, in: place, "--behavior", "exec:read x; echo \"got $x\"; echo oh >&2; exit 3")
+    let send = try Program.run("send", accessory.address, "--hex", "68690a", "--expect", "676f742068690a")
+    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
+    try accessory.program.line("session 1: oh")
+    #expect(try accessory.interrupt().ending == .exit(0))
+  }
+
   @Test func checkPrintsEachProgramWithItsPlace() throws {
     let file = profile("{ type: 'exec', command: 'cat', arguments: ['-u'] }")
     let check = try Program.run("profile", "check", file)
@@ -34,9 +43,7 @@ import Testing
   @Test func runAnnouncesAProgramAndFindsItBesideTheProfile() throws {
     place.writeProgram("#!/bin/sh\necho \"$PWD $TOKEN $NAMED\"\n", to: "answer")
     let file = profile("{ type: 'exec', command: 'answer', environment: ['NAMED=named'] }")
-    let run = try Program(
-      path: BuiltProducts.easim, ["run", file, "--on", "unix:\(place.file("a.sock"))"], environment: ["TOKEN": "secret"]
-    )
+    let run = try Program(["run", file, "--on", "unix:\(place.file("a.sock"))"], environment: ["TOKEN": "secret"])
     try run.line("plugged in")
     let folder = try #require(realpath(place.path, nil))
     defer { free(folder) }
@@ -44,8 +51,7 @@ import Testing
     let hex = answer.map { String($0, radix: 16) }.map { $0.count < 2 ? "0\($0)" : $0 }.joined()
     let send = try Program.run("send", "unix:\(place.file("a.sock"))", "--text", "x", "--expect", hex)
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    run.send(SIGINT)
-    let remains = try run.wait()
+    let remains = try run.interrupt()
     #expect(remains.err.contains("easim: \(file):2:38 runs for each session: answer\n"), "\(remains.err)")
   }
 
@@ -53,7 +59,7 @@ import Testing
   func aProgramThatCannotBeStartedIsAnErrorOfTheProfile(behavior: String, position: String) throws {
     let file = profile(behavior)
     for words in [["profile", "check", file], ["run", file, "--on", "unix:\(place.file("a.sock"))"]] {
-      let run = try Program(path: BuiltProducts.easim, words).wait()
+      let run = try Program.run(words)
       #expect(run.ending == .exit(2))
       #expect(run.err.contains("\(file):\(position): behavior: cannot start "), "\(run.err)")
     }
@@ -74,8 +80,7 @@ import Testing
     let run = try Program("run", file, "--on", address, "--allow-exec")
     try run.line("plugged in")
     #expect(try Program.run("send", address, "--text", "x", "--expect", "echo").ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   @Test(arguments: [SIGKILL, SIGINT]) func nothingOutlivesEasim(signal: Int32) throws {

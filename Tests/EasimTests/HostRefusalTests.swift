@@ -6,38 +6,22 @@ import Testing
 @Suite(.waits) struct HostRefusalTests {
   let place = TemporaryFolder()
 
-  @Test(arguments: [["send", "--10k"], ["info"], ["burst"]])
+  @Test(arguments: [["send", "--10k", "--timeout", "1h"], ["info", "--timeout", "1h"], ["burst"], ["watch"]])
   func aWrongSignatureEndsACommandAtOnce(_ words: [String]) throws {
     let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
-    let line = [words[0], accessory.address] + words.dropFirst() + ["--timeout", "1h"]
-    let host = try Program(path: BuiltProducts.easim, line).wait()
+    let host = try Program.run([words[0], accessory.address] + words.dropFirst())
     #expect(host.ending == .exit(6), "\(host.out)\(host.err)")
     #expect(host.err.contains("easim: authentication failed (AA04): "), "\(host.err)")
     #expect(host.err.contains("easim: try: --auth accept "), "\(host.err)")
-    try accessory.interrupt()
   }
 
-  @Test func aRefusalEndsWatching() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
-    let watch = try Program.run("watch", accessory.address)
-    #expect(watch.ending == .exit(6), "\(watch.out)\(watch.err)")
-    #expect(watch.err.contains("easim: try: --auth accept "), "\(watch.err)")
-    try accessory.interrupt()
-  }
-
-  @Test func acceptUsesAnAccessoryWhoseSignatureIsWrong() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
-    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--auth", "accept")
-    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    #expect(send.out.contains("an Apple device would refuse this accessory"), "\(send.out)")
-    try accessory.interrupt()
-  }
-
-  @Test func skipUsesAnAccessoryThatNeverAuthenticates() throws {
-    let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,never")
-    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--auth", "skip")
-    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    try accessory.interrupt()
+  @Test(arguments: [
+    ("authentication,wrong", "accept", "an Apple device would refuse this accessory"),
+    ("authentication,never", "skip", "EADemo's pattern came back"),
+  ]) func anAccessoryThatDoesNotAuthenticateCanBeUsed(quirk: String, mode: String, text: String) throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk)
+    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--auth", mode)
+    #expect(send.ending == .exit(0) && send.out.contains(text), "\(send.out)\(send.err)")
   }
 
   @Test(arguments: [
@@ -49,13 +33,11 @@ import Testing
     let send = try Program.run("send", accessory.address, "--10k", "--timeout", "2s")
     #expect(send.ending == .exit(6), "\(send.out)\(send.err)")
     #expect(send.err.contains(sentence), "\(send.err)")
-    try accessory.interrupt()
   }
 
   @Test func theFirstDataCanWait() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--first-write-delay", "50ms")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    try accessory.interrupt()
   }
 }

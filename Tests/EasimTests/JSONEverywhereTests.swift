@@ -32,10 +32,8 @@ import Testing
     for line in Self.lines + Self.silent {
       let words = line.replacing("ADDR", with: accessory.address).replacing("PLACE", with: place.path)
         .split(separator: " ").map(String.init)
-      let printed = try Program(
-        path: BuiltProducts.easim, words + ["--json"],
-        environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))"]
-      ).wait()
+      let printed = try Program.run(
+        words + ["--json"], environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))"])
       #expect(printed.out.isEmpty == Self.silent.contains(line), "easim \(line): \(printed.err)")
       for text in printed.outLines {
         let object = try? StrictJSON(reading: text)
@@ -60,15 +58,12 @@ import Testing
     place.makeFolder("local", mode: 0o777)
     let words = line.replacing("ADDR", with: accessory.address).replacing("PLACE", with: place.path)
       .split(separator: " ").map(String.init)
-    let end = try Program(
-      path: BuiltProducts.easim, words + ["--json"], environment: ["EASIM_LOCAL": place.file("local")]
-    ).wait()
+    let end = try Program.run(words + ["--json"], environment: ["EASIM_LOCAL": place.file("local")])
     #expect(end.ending == .exit(1) || end.ending == .exit(2), "\(end.out)\(end.err)")
     // The doctor prints a line for each check.
     let results = try end.outLines.map { try StrictJSON(reading: $0) }.filter { $0["passed"] != nil }
     #expect(results.contains { $0["passed"] == .truth(false) }, "\(end.out)\(end.err)")
     #expect(line == "doctor" || results.last?["passed"] == .truth(false), "\(end.out)")
-    try accessory.interrupt()
   }
 
   @Test func noCommandAndNoVerbIsLeftOut() throws {

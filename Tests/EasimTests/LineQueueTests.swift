@@ -10,7 +10,7 @@ import Testing
   private let now = Instant(nanoseconds: 5)
 
   private mutating func add(_ text: String, _ kind: LineQueue.Kind = .line, to target: Int = 0, at time: Int64 = 5) {
-    queue.add(text, kind, to: target, at: Instant(nanoseconds: time))
+    queue.add(Array(text.utf8), kind, to: target, at: Instant(nanoseconds: time))
   }
 
   private mutating func takeAll() -> [String] {
@@ -104,7 +104,7 @@ import Testing
   @Test mutating func whatIsWrittenAtOnceFitsIntoAPipeWhole() {
     var queue = LineQueue()
     let line = String(repeating: "x", count: 999) + "\n"
-    for _ in 0..<5 { queue.add(line, .kept, to: 0, at: now) }
+    for _ in 0..<5 { queue.add(Array(line.utf8), .kept, to: 0, at: now) }
     guard case .batch(let first) = queue.take() else {
       Issue.record("there is a first batch")
       return

@@ -14,12 +14,6 @@ import Testing
       #expect(name != nil && entry["summary"] != nil)
       #expect(entry["faults"] != nil || entry["example"] != nil && entry["parameters"] != nil)
     }
-    let read = try Program.run(kind, "list")
-    #expect(read.ending == .exit(0))
-    for entry in entries {
-      guard case .text(let name)? = entry[kind]?.content else { continue }
-      #expect(read.outLines.contains { $0.hasPrefix("\(name): ") })
-    }
   }
 
   @Test func aListOfOneNameHasOnlyThatName() throws {

@@ -22,12 +22,10 @@ import Testing
     // According to its card, the accessory appears without protocols, disappears, appears with all its protocols, has
     // no protocols again for the next host, and finally disappears.
     try watch.line("\"event\":\"note\"")
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
     #expect(local.files == [])
     try watch.line("\"event\":\"detach\"")
-    watch.send(SIGINT)
-    let watched = try watch.wait()
+    let watched = try watch.interrupt()
     #expect(watched.ending == .exit(0))
     let events = try EventLines(watched.out)
     #expect(events.names == ["attach", "detach", "attach", "note", "detach"])
@@ -57,7 +55,7 @@ import Testing
 
   @Test(arguments: [["list"], ["send", "--10k", "--timeout", "50ms"], ["info", "--timeout", "50ms"]])
   func inAnEmptyLocalDirectoryTheCodeIsThreeAndTheLocalDirectoryIsNamed(words: [String]) throws {
-    let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.path]).wait()
+    let easim = try local.run(words)
     #expect(easim.ending == .exit(3))
     #expect(easim.err.contains("No Accessories Connected") && easim.err.contains(local.path), "\(easim.err)")
     #expect(!local.place.has("local"), "looking makes nothing")
@@ -70,25 +68,64 @@ import Testing
     for part in ["2 accessories are connected, choose one", "local:EW1-0001", "local:040025380108A000608"] {
       #expect(vague.err.contains(part), "\(vague.err)")
     }
-    let wrong = try local.run("send", "--text", "hello", "--protocol", "com.example.ecko")
-    #expect(wrong.ending == .exit(2))
-    #expect(wrong.err.contains("did you mean 'com.example.echo'?"), "\(wrong.err)")
+    for (name, beginning) in [
+      ("com.nope", "com.nope. There are:\n"),
+      ("com.example.ecko", "com.example.ecko, did you mean 'com.example.echo'? There"),
+    ] {
+      let unfit = try local.run("send", "--10k", "--protocol", name)
+      #expect(unfit.ending == .exit(2))
+      #expect(unfit.err.hasPrefix("easim: no accessory offers \(beginning)"), "\(unfit.err)")
+    }
+    let long = try local.run("send", "--10k", "--protocol", String(repeating: "x", count: 100_000))
+    #expect(long.ending == .exit(2) && long.err.utf8.count < 4_000)
     let byProtocol = try local.run("send", "--text", "hello", "--expect", "echo", "--protocol", "com.example.echo")
     #expect(byProtocol.ending == .exit(0), "\(byProtocol.err)")
     let bySerial = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(bySerial.ending == .exit(0), "\(bySerial.err)")
     let byDirectory = try Program.run("send", "local:\(local.path)#EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(byDirectory.ending == .exit(0), "\(byDirectory.err)")
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    let list = try local.run("list", "--protocol", "com.lawaken.iap2")
+    #expect(list.outLines.count == 1 && list.out.contains("com.lawaken.iap2"))
+    #expect(try local.run("list", "--protocol", "com.example.other").ending == .exit(3))
+    #expect(try run.interrupt().ending == .exit(0))
+  }
+
+  @Test func forAnUnknownSerialNumberThoseThatArePresentAreListed() throws {
+    let run = try local.plugIn("echo")
+    let send = try local.run("send", "local:EW1-000", "--text", "a", "--timeout", "100ms")
+    #expect(send.ending == .exit(3))
+    #expect(send.err.contains("waiting\neasim: did you mean 'EW1-0001'? There are:\n  local:EW1-0001 "), "\(send.err)")
+    try run.interrupt()
+  }
+
+  /// The local directory's path depends on the runtime directory. If the list is empty, easim therefore prints the path
+  /// of the directory and the likely reason.
+  @Test func aListOfNothingSaysWhereItLooked() throws {
+    let runtime = local.place.file("runtime")
+    local.place.makeFolder("runtime")
+    let list = try Program.run(["list"], environment: ["EASIM_LOCAL": "", "XDG_RUNTIME_DIR": runtime])
+    #expect(list.ending == .exit(3))
+    #expect(list.err.contains("looked at the local directory \(runtime)/easim"), "\(list.err)")
+    #expect(list.err.contains("a different EASIM_LOCAL, XDG_RUNTIME_DIR or TMPDIR"), "\(list.err)")
+  }
+
+  @Test func twoOfOneSerialNumberAreToldWithWhatToDo() throws {
+    let runs = [try local.plugIn("echo"), try local.plugIn("echo")]
+    for words in [["send", "--10k"], ["send", "local:EW1-0001", "--10k"], ["burst", "--all"]] {
+      let end = try local.run(words)
+      #expect(end.ending == .exit(2))
+      #expect(
+        end.err.contains("Accessories with the same serial number cannot be told apart: unplug all but one,"),
+        "\(end.err)")
+    }
+    for run in runs { #expect(try run.interrupt().ending == .exit(0)) }
   }
 
   @Test func aHostWaitsForAnAccessoryThatIsYetToCome() throws {
     let send = try local.start("send", "--text", "hello", "--expect", "echo", "--timeout", "60s")
     let run = try local.plugIn("echo")
     #expect(try send.wait().ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   @Test func aSecondHostHearsWhichProcessHasTheCableAndGetsItAfterwards() throws {
@@ -98,11 +135,9 @@ import Testing
     let second = try local.start("send", "--text", "hello", "--timeout", "60s")
     let complaint = try second.line("is in use by pid ")
     #expect(complaint.contains("local:EW1-0001 is in use by pid \(first.number)"), "\(complaint)")
-    first.send(SIGINT)
-    _ = try first.wait()
+    try first.interrupt()
     #expect(try second.wait().ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   // MARK: kill -9
@@ -121,17 +156,15 @@ import Testing
     #expect(local.files == [])
     let next = try local.plugIn("echo")
     try watch.line("plugged in")
-    next.send(SIGINT)
-    #expect(try next.wait().ending == .exit(0))
-    watch.send(SIGINT)
-    #expect(try watch.wait().ending == .exit(0))
+    #expect(try next.interrupt().ending == .exit(0))
+    #expect(try watch.interrupt().ending == .exit(0))
   }
 
-  /// Kills the accessory and the host twenty times each, after a random number of printed lines.
+  /// Kills the accessory and the host eight times each, after a random number of printed lines.
   @Test func killsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
-    for _ in 0..<20 {
+    for _ in 0..<8 {
       let host = try local.start("send", "local:EW1-0001", "--10k", "--expect", "echo", "--timeout", "60s")
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
@@ -141,13 +174,12 @@ import Testing
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
     }
-    lasting.send(SIGINT)
-    let said = try lasting.wait()
+    let said = try lasting.interrupt()
     #expect(said.ending == .exit(0))
     #expect(said.out.contains("the device left: "), "it says what happened")
     #expect(local.files == [])
 
-    for _ in 0..<20 {
+    for _ in 0..<8 {
       let simulator = try local.start("run", "echo", "--quirk", "flicker,empty=1ms,gap=1ms")
       let host = try local.start("send", "--10k", "--expect", "echo", "--timeout", "60s")
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
@@ -163,8 +195,7 @@ import Testing
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }
-      next.send(SIGINT)
-      #expect(try next.wait().ending == .exit(0))
+      #expect(try next.interrupt().ending == .exit(0))
       #expect(local.files == [])
     }
   }
@@ -172,7 +203,7 @@ import Testing
   @Test func aLocalDirectoryThatCannotBeTrustedIsRefusedByBothSides() throws {
     local.place.makeFolder("local", mode: 0o777)
     for words in [["run", "echo"], ["list"], ["watch"], ["send", "--10k"]] {
-      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_LOCAL": local.path]).wait()
+      let easim = try local.run(words)
       #expect(easim.ending == .exit(2))
       #expect(easim.err.contains("chmod 700 \(local.path)"), "\(easim.err)")
     }

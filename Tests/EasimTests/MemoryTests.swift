@@ -94,7 +94,7 @@ import Testing
     let server = try OddServer()
     let plug = try Program(
       path: "/bin/bash",
-      ["-c", "ulimit -d \(64 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
+      ["-c", "ulimit -d \(64 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 2s"])
     // Each device has the largest possible number of interfaces.
     let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
     let one = PlugCommandTests.list([0x03, 0x01, 0x01])

@@ -11,11 +11,9 @@ import Testing
     try code.write(toFile: place.file("cases.py"), atomically: true, encoding: .utf8)
     let accessory = try Accessory(profile, on: .unix, in: place)
     defer { _ = try? accessory.interrupt() }
-    return try Program(
-      path: BuiltProducts.easim,
+    return try Program.run(
       ["check", accessory.address, "--cases", place.file("cases.py"), "--timeout", "3s"] + words,
-      environment: ["PYTHONPATH": "\(Repository.root)/Python/src"]
-    ).wait()
+      environment: ["PYTHONPATH": "\(Repository.root)/Python/src"])
   }
 
   @Test func casesPassFailAndAreSkippedInTheSameReport() throws {
@@ -87,10 +85,8 @@ import Testing
   @Test func featuresAndTheBaselineOfAFirmwareVersion() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
     let words = ["check", accessory.address, "--only", "101,702,1001-1004", "--features"]
-    let first = try Program(
-      path: BuiltProducts.easim,
-      words + ["--report", place.file("1.0.json"), "--baseline", place.file("{firmware}.json")]
-    ).wait()
+    let first = try Program.run(
+      words + ["--report", place.file("1.0.json"), "--baseline", place.file("{firmware}.json")])
     #expect(first.ending == .exit(0), "\(first.out)\(first.err)")
     #expect(first.err.contains("has no report at \(place.file(""))"), "\(first.err)")
     #expect(
@@ -100,10 +96,7 @@ import Testing
       StrictJSON(reading: String(contentsOfFile: place.file("1.0.json"), encoding: .utf8))["accessory"]?["firmware"]?
         .text)
     try FileManager.default.copyItem(atPath: place.file("1.0.json"), toPath: place.file("of-\(version).json"))
-    let second = try Program(
-      path: BuiltProducts.easim, words + ["--baseline", place.file("of-{firmware}.json")]
-    ).wait()
+    let second = try Program.run(words + ["--baseline", place.file("of-{firmware}.json")])
     #expect(second.ending == .exit(0) && !second.err.contains("has no report"), "\(second.out)\(second.err)")
-    try accessory.interrupt()
   }
 }

@@ -21,12 +21,11 @@ import Testing
     let pipe = try local.bash("printf 'VERSION?\\r\\n' | easim pipe --linger 3s")
     #expect(pipe.ending == .exit(0), "\(pipe.err)")
     #expect(pipe.out == "EASIM 1.2\r\n" && pipe.err == "")
-    run.send(SIGINT)
-    _ = try run.wait()
+    try run.interrupt()
   }
 
   /// Two megabytes pass unchanged through every kind of descriptor.
-  @Test(arguments: ["easim pipe %@ < in > out", "cat in | easim pipe %@ | cat > out", "easim pipe %@ < in | cat > out"])
+  @Test(arguments: ["easim pipe %@ < in > out", "cat in | easim pipe %@ | cat > out"])
   func filesAndPipesAreCopiedByteForByte(line: String) throws {
     place.write((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }, to: "in")
     let accessory = try Accessory("echo", on: .unix, in: place)
@@ -43,7 +42,6 @@ import Testing
     )
     #expect(pipe.out == "5\n" && pipe.err == "", "\(pipe.err)")
     #expect(place.bytes("code") == Array("0\n".utf8))
-    try accessory.interrupt()
   }
 
   private static let mistakes: [(String, Int32, String)] = [
@@ -69,14 +67,13 @@ import Testing
     let pipe = try local.bash(line.replacing("ADDR", with: "\(accessory.address)") + (code == 0 ? " --linger 1ms" : ""))
     #expect(pipe.ending == .exit(code))
     #expect(pipe.err == err)
-    try accessory.interrupt()
   }
 
   private func start(_ words: String...) throws -> (pipe: Program, input: Int32) {
     mkfifo(place.file("fifo"), 0o600)
     // The FIFO is opened for reading and writing, because a program that opens it for reading would wait for a writer.
     let input = open(place.file("fifo"), O_RDWR | O_CLOEXEC)
-    return (try Program(path: BuiltProducts.easim, ["pipe"] + words, stdin: place.file("fifo")), input)
+    return (try Program(["pipe"] + words, stdin: place.file("fifo")), input)
   }
 
   @Test func anAccessoryThatIsUnpluggedEndsWithFive() throws {
@@ -120,8 +117,7 @@ import Testing
       client.endInput()
       #expect(client.read(1) == "")
     }
-    pipe.send(SIGINT)
-    #expect(try pipe.wait().ending == .exit(0))
+    #expect(try pipe.interrupt().ending == .exit(0))
     #expect(!place.has("p"))
     #expect(try accessory.interrupt().err.contains("3 sessions were served, 48 bytes in all"))
   }
@@ -148,33 +144,27 @@ import Testing
     client.send("hello")
     #expect(try host.wait().ending == .exit(0))
     #expect(client.read(1) == "")
-    accessory.send(SIGINT)
-    #expect(try accessory.wait().ending == .exit(0))
+    #expect(try accessory.interrupt().ending == .exit(0))
   }
 
   @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
     // The input never ends, but contains no data.
-    let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
+    let pipe = try Program(["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
     try accessory.program.line("session 1 open")
-    pipe.send(SIGINT)
-    let end = try pipe.wait()
+    let end = try pipe.interrupt()
     #expect(end.ending == .exit(1))
     #expect(end.err.contains("easim: stopped by Ctrl-C; "))
-    try accessory.interrupt()
   }
 
   @Test func ctrlCEndsAPipeWhoseOutputIsNotRead() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "source,text=hello")
     let full = try FullPipe(in: place)
-    let pipe = try Program(
-      path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/zero", stdout: full.writingEnd)
+    let pipe = try Program(["pipe", accessory.address, "--verbose"], stdin: "/dev/zero", stdout: full.writingEnd)
     try accessory.program.line("session 1 open")
-    pipe.send(SIGINT)
-    let end = try pipe.wait()
+    let end = try pipe.interrupt()
     #expect(end.ending == .exit(1) || end.ending == .killed(by: SIGINT))
     #expect(end.err.contains("easim: stopped by Ctrl-C; "))
-    try accessory.interrupt()
   }
 }
 

@@ -81,12 +81,11 @@ import Testing
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()
-    let plug = try Program(path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options)
+    let plug = try Program(["plug", server.address, "--timeout", "20s"] + options)
     let client = try server.accept()
     client.send(list)
     #expect(try server.accept().receive(8) == [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0])
-    plug.send(SIGINT)
-    #expect(try plug.wait().ending == .exit(1))
+    #expect(try plug.interrupt().ending == .exit(1))
   }
 
   /// A device that easim simulates passes all checks that can run without a virtual host controller.
@@ -94,15 +93,12 @@ import Testing
   func aSimulatedAccessoryIsAccepted() throws {
     let place = TemporaryFolder()
     let run = try Program(
-      path: BuiltProducts.easim, ["run", "echo", "--on", "usbip:127.0.0.1:0"],
-      environment: ["EASIM_LOCAL": place.file("local")])
+      ["run", "echo", "--on", "usbip:127.0.0.1:0"], environment: ["EASIM_LOCAL": place.file("local")])
     let line = try run.line("plugged in at ")
     let address = try #require(line.split(separator: " ").first { $0.hasPrefix("usbip:") }).filter { $0 != "," }
     let plug = try Program.run("plug", address, "--timeout", "30s")
     #expect(plug.ending == .exit(2))
     #expect(plug.err.contains("no virtual USB host controller"), "\(plug.err)")
-    run.send(SIGINT)
-    _ = try run.wait()
   }
 
   @Test(.enabled(if: geteuid() == 0)) func aServerOfAnotherUserIsNotTrusted() throws {
@@ -110,8 +106,7 @@ import Testing
       _ options: [String] = [], sudoUser: String? = nil, _ server: OddServer
     ) throws -> Program {
       try Program(
-        path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options,
-        environment: sudoUser.map { ["SUDO_UID": $0] } ?? [:])
+        ["plug", server.address, "--timeout", "20s"] + options, environment: sudoUser.map { ["SUDO_UID": $0] } ?? [:])
     }
     for sudoUser in [nil, "1000", "65534x", "", "-2"] {
       let server = try OddServer()
@@ -123,8 +118,7 @@ import Testing
         "the server belongs to user 65534, but only servers of \(trusted) may attach devices to this kernel; to trust "
         + "it anyway, use --any-user"
       try refused.line(why)
-      refused.send(SIGINT)
-      #expect(try refused.wait().ending == .exit(1))
+      #expect(try refused.interrupt().ending == .exit(1))
     }
     for (options, sudoUser) in [(["--any-user"], nil), ([], "65534")] as [([String], String?)] {
       let server = try OddServer()
@@ -132,8 +126,7 @@ import Testing
       let client = try server.accept(as: 65534)
       client.send(Self.accessory)
       #expect(try server.accept(as: 65534).receive(8) == [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0])
-      trusting.send(SIGINT)
-      #expect(try trusting.wait().ending == .exit(1))
+      #expect(try trusting.interrupt().ending == .exit(1))
     }
   }
 }

@@ -25,7 +25,6 @@ import Testing
     #expect(burst.out.contains("mismatches  1 foreign"), "\(burst.out)")
     let report = try StrictJSON(reading: String(decoding: try #require(place.bytes("r.json")), as: UTF8.self))
     #expect(report["mismatches"]?["foreign"] == .number(1))
-    try accessory.interrupt()
   }
 
   @Test func generatedBytesAreEchoedAndVerified() throws {
@@ -38,7 +37,6 @@ import Testing
     let burst = try Program.run("burst", accessory.address, "--count", "5", "--pattern", "eademo", "--size", "777")
     #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
     #expect(burst.out.contains("5 bursts of 777 bytes, EADemo's pattern came back"))
-    try accessory.interrupt()
   }
 
   /// Covers a bug that has been fixed: the second burst caused a false alarm, and the bytes after it were not checked.
@@ -46,9 +44,7 @@ import Testing
     words: [String]
   ) throws {
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink,check")
-    let burst = try Program(
-      path: BuiltProducts.easim, ["burst", accessory.address, "--count", "5", "--verify", "none"] + words
-    ).wait()
+    let burst = try Program.run(["burst", accessory.address, "--count", "5", "--verify", "none"] + words)
     #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
     let run = try accessory.interrupt()
     #expect(!(run.out + run.err).contains("byte "), "\(run.out)\(run.err)")

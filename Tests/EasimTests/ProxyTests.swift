@@ -6,9 +6,7 @@ import Testing
   private let place = TemporaryFolder()
 
   private func proxy(_ accessory: Accessory, on medium: Accessory.Medium, _ words: String...) throws -> Program {
-    try Program(
-      path: BuiltProducts.easim,
-      ["proxy", "--accessory", accessory.address, "--device", address(medium)] + words)
+    try Program(["proxy", "--accessory", accessory.address, "--device", address(medium)] + words)
   }
 
   private func address(_ medium: Accessory.Medium) -> String {
@@ -29,11 +27,9 @@ import Testing
     let send = try Program.run("send", address(device), "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     #expect(send.out.contains("10000 bytes sent, EADemo's pattern came back"), "\(send.out)")
-    proxy.send(SIGINT)
-    let end = try proxy.wait()
+    let end = try proxy.interrupt()
     #expect(end.ending == .exit(0), "\(end.err)")
     #expect(end.err.contains("from the accessory, "), "\(end.err)")
-    try accessory.interrupt()
   }
 
   @Test func packetsAreLinesAndACapture() throws {
@@ -54,7 +50,6 @@ import Testing
     #expect(lines.events("attach").count >= 2)
     let decoded = try Program.run("decode", "--check", file)
     #expect(decoded.ending == .exit(0), "\(decoded.out)\(decoded.err)")
-    try accessory.interrupt()
   }
 
   /// A fault with `out` affects only what the device sends. Here, the device's bytes do not arrive, so the accessory is
@@ -65,10 +60,8 @@ import Testing
     _ = try proxy.line("cable at")
     let send = try Program.run("send", address(.unix), "--text", "hello", "--timeout", "300ms")
     #expect(send.ending == .exit(6), "\(send.out)\(send.err)")
-    proxy.send(SIGINT)
-    let end = try proxy.wait()
+    let end = try proxy.interrupt()
     #expect(end.err.contains("from the device") && !end.err.contains(" 0 byte"), "\(end.err)")
-    try accessory.interrupt()
   }
 
   @Test func anAccessoryThatComesLaterAndGoesIsPassedOn() throws {
@@ -85,16 +78,5 @@ import Testing
     proxy.send(SIGTERM)
     #expect(try proxy.wait().ending == .exit(0))
     try second.interrupt()
-  }
-
-  @Test(arguments: [
-    (["proxy", "--device", "unix:/tmp/x"], "--accessory ADDR is missing"),
-    (["proxy", "--accessory", "unix:/tmp/x"], "--device ADDR is missing"),
-    (["proxy", "--accessory", "unix:/tmp/x", "--device", "unix:/tmp/x"], "name the same address"),
-    (["proxy", "--accessory", "unix:/tmp/x", "--device", "usb:"], "usb:"),
-    (["proxy", "--accessory", "gadget:", "--device", "unix:/tmp/x"], "gadget:"),
-  ]) func mistakesAreNamed(words: [String], text: String) throws {
-    let end = try Program(path: BuiltProducts.easim, words).wait()
-    #expect(end.ending == .exit(2) && end.err.contains(text), "\(end.err)")
   }
 }

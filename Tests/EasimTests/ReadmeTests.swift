@@ -29,12 +29,11 @@ import Testing
 
   /// The figures on a page must match those that the command prints, unless they vary between runs.
   @Test(arguments: [
-    ("", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("varies=times", "47 passed in 5.139 s", "47 passed in 4.2 s", true),
     ("varies=times", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed …", "47 passed in 4.2 s", true),
-    ("", "47 passed", "147 passed", false), ("", "47 passed", "47,000 passed", false),
+    ("", "47 passed", "147 passed", false),
     ("varies=times", "0.263  device", "12.031  device", true), ("varies=ids", "0.263  device", "12.031  device", false),
     ("varies=times,ids", "0.2  on  connectionID 21", "0.3  on  connectionID 77", true),
     ("varies=times", "0.2  on  connectionID 21", "0.3  on  connectionID 77", false),

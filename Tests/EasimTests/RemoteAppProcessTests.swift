@@ -30,7 +30,7 @@ import Testing
     }
 
     func ctl(_ words: String...) throws -> Program.Remains {
-      try Program(path: BuiltProducts.easim, ["ctl"] + words, environment: ["EASIM_CONTROL": path]).wait()
+      try Program.run(["ctl"] + words, environment: ["EASIM_CONTROL": path])
     }
   }
 
@@ -94,8 +94,7 @@ import Testing
     #expect(try server.ctl("host.remove", "host=h1").ending == .exit(0))
     try run.line("the device left")
     #expect(try server.ctl("time.runUntil", "event=disconnect", "side=device", "after=0").ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))
   }
@@ -109,7 +108,7 @@ import Testing
       return program
     }
     func ctl(_ words: String...) throws -> Program.Remains {
-      try Program(path: BuiltProducts.easim, ["ctl", "--control", path] + words).wait()
+      try Program.run(["ctl", "--control", path] + words)
     }
     let first = try serve()
     #expect(try ctl("scenario.run", "scenario=flicker").ending == .exit(0))
@@ -118,8 +117,7 @@ import Testing
     _ = try ctl("capture.start")
     _ = try ctl("accessory.plug", "accessory=a1")
     #expect(try ctl("time.runUntil", "event=connect", "side=device", "after=0").ending == .exit(0))
-    first.send(SIGINT)
-    #expect(try first.wait().ending == .exit(0))
+    #expect(try first.interrupt().ending == .exit(0))
     let second = try serve()
     let runs = try ctl("job.kept")
     #expect(runs.out.contains("-j1-scenario\"") && runs.out.contains("\"passed\""), "\(runs.out)\(runs.err)")
@@ -127,8 +125,7 @@ import Testing
     #expect(captures.count == 1 && captures[0].hasSuffix("-c1.pcapng"))
     let decoded = try Program.run("decode", place.file("kept/captures/\(captures.first ?? "")"))
     #expect(decoded.ending == .exit(0) && decoded.out.contains("DETECT"), "\(decoded.err)")
-    second.send(SIGINT)
-    #expect(try second.wait().ending == .exit(0))
+    #expect(try second.interrupt().ending == .exit(0))
   }
 
   @Test func exitCodesSayWhatWentWrong() throws {
@@ -151,7 +148,7 @@ import Testing
     let run = try Program("run", "echo", "--on", "unix:\(place.file("echo.sock"))", "--control", socket)
     try run.line("unix:")
     func ctl(_ words: String...) throws -> Program.Remains {
-      try Program(path: BuiltProducts.easim, ["ctl", "--control", socket] + words).wait()
+      try Program.run(["ctl", "--control", socket] + words)
     }
     #expect(try ctl("accessory.list").out.contains("\"plugged\": true"))
     #expect(try ctl("accessory.unplug", "accessory=a1").ending == .exit(0))
@@ -163,7 +160,6 @@ import Testing
     #expect(
       try Program.run("send", "unix:\(place.file("echo.sock"))", "--text", "hello", "--expect", "echo").ending
         == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 }

@@ -54,7 +54,7 @@ import Testing
   ) throws -> Program {
     terminal.resume()
     return try Program(
-      path: BuiltProducts.easim, ["run", "echo", "--on", "unix:\(socket)"] + words, environment: ["TERM": "xterm"],
+      ["run", "echo", "--on", "unix:\(socket)"] + words, environment: ["TERM": "xterm"],
       stdin: terminal.path, stdout: terminal.terminal, stderr: terminal.terminal)
   }
 
@@ -88,7 +88,7 @@ import Testing
     let terminal = try StoppedTerminal()
     terminal.resume()
     let program = try Program(
-      path: BuiltProducts.easim, ["run", "echo", "--on", "unix:\(place.file("echo.sock"))"],
+      ["run", "echo", "--on", "unix:\(place.file("echo.sock"))"],
       environment: ["TERM": "xterm"], stdout: terminal.terminal, stderr: terminal.terminal)
     try terminal.read(to: "unix:")
     #expect(terminal.modes & tcflag_t(ICANON) != 0)

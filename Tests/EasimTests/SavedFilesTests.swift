@@ -41,11 +41,7 @@ import Testing
   @Test func aFolderThatIsGoneIsAnErrorOfTheSystem() throws {
     let files = try SavedFiles(in: place.file("files"))
     #expect(rmdir(place.file("files")) == 0)
-    do {
-      _ = try files.save([1])
-      Issue.record("saved nowhere")
-    } catch {
-      #expect(error.reason == "No such file or directory")
-    }
+    let error = #expect(throws: SavingError.self) { try files.save([1]) }
+    #expect(error?.reason == "No such file or directory")
   }
 }

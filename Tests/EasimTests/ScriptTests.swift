@@ -85,6 +85,7 @@ import Testing
   /// A fake `sudo`, which unprivileged users need.
   static let sudo = ["sudo": "\"$@\""]
   static let apt = ["apt-get": "echo \"apt-get $*\""]
+  static let headers = "libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"
 
   func setUp(_ programs: [String: String]...) throws -> Program.Remains {
     try setUp(programs.reduce(into: [:]) { all, more in all.merge(more) { $1 } })
@@ -116,22 +117,14 @@ import Testing
     let end = try setUp(Self.swift, Self.sudo, Self.apt)
     #expect(end.ending == .exit(0), "\(end.err)")
     #expect(end.out == "ready\n")
-    #expect(
-      end.err.contains(
-        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"
-      ))
+    #expect(end.err.contains("installing what is missing: pkg-config \(Self.headers)"))
     #expect(end.err.contains("apt-get update"))
-    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"
-    #expect(end.err.contains("apt-get install -y -q --no-install-recommends \(packages)"))
+    #expect(end.err.contains("apt-get install -y -q --no-install-recommends pkg-config \(Self.headers)"))
   }
 
   @Test func onlyTheHeadersAreInstalledWherePkgConfigIsThere() throws {
     let end = try setUp(Self.swift, Self.sudo, Self.apt, ["pkg-config": "return 1"])
-    #expect(
-      end.err.contains(
-        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev\n"
-      ),
-      "\(end.err)")
+    #expect(end.err.contains("installing what is missing: \(Self.headers)\n"), "\(end.err)")
   }
 
   @Test func aFailedInstallationEndsThere() throws {
@@ -144,8 +137,6 @@ import Testing
   @Test func aMachineWithoutAptIsToldWhatToInstall() throws {
     let end = try setUp(Self.swift)
     #expect(end.ending == .exit(2))
-    #expect(
-      end.err.contains(
-        "missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev"))
+    #expect(end.err.contains("missing: pkg-config \(Self.headers)"))
   }
 }

@@ -33,7 +33,6 @@ import Testing
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     #expect(send.out.contains("authentication: succeeded"), "\(send.out)")
     #expect(send.out.contains("the certificate's issuer is unknown"), "\(send.out)")
-    try accessory.interrupt()
   }
 
   /// easim infers the coprocessor's generation from the type of key, although other emulators go by the size of the
@@ -43,7 +42,6 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--signer", "exec:\(Self.example) \(key) \(certificate)")
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    try accessory.interrupt()
   }
 
   @Test func aSignatureOfAnotherKeyIsRefused() throws {
@@ -53,7 +51,6 @@ import Testing
     let send = try Program.run("send", accessory.address, "--10k")
     #expect(send.ending == .exit(6), "\(send.out)\(send.err)")
     #expect(send.err.contains("authentication failed (AA04): the response signs neither"), "\(send.err)")
-    try accessory.interrupt()
   }
 
   @Test(arguments: [

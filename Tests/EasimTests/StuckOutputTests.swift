@@ -9,35 +9,21 @@ import Testing
   private var address: String { "unix:\(place.file("s"))" }
 
   private func run(_ words: String..., stdout: Int32? = nil, stderr: Int32? = nil) throws -> Program {
-    try Program(path: BuiltProducts.easim, words, stdout: stdout, stderr: stderr)
+    try Program(words, stdout: stdout, stderr: stderr)
   }
 
   private func send(_ words: String...) throws -> Program.Remains {
-    try Program(
-      path: BuiltProducts.easim, ["send", address, "--10k", "--expect", "echo", "--timeout", "1m"] + words
-    ).wait()
+    try Program.run(["send", address, "--10k", "--expect", "echo", "--timeout", "1m"] + words)
   }
 
   @Test(arguments: [[], ["--json"]]) func anUnreadStdoutHoldsUpNeitherTheWireNorCtrlC(words: [String]) throws {
     let pipe = try FullPipe(in: place)
-    let run = try Program(path: BuiltProducts.easim, ["run", "echo", "--on", address] + words, stdout: pipe.writingEnd)
+    let run = try Program(["run", "echo", "--on", address] + words, stdout: pipe.writingEnd)
     #expect(try send().ending == .exit(0))
-    run.send(SIGINT)
-    let end = try run.wait()
+    let end = try run.interrupt()
     #expect(end.ending == .exit(0))
     #expect(end.err.contains("easim: unplugged; 1 session was served, 20000 bytes in all\n"))
     #expect(end.err.contains(" lines were not written, because stdout was not read\n"))
-  }
-
-  @Test func nothingIsLostToAReaderThatComesBackInTime() throws {
-    let pipe = try FullPipe(in: place)
-    let run = try run("run", "echo", "--on", address, stdout: pipe.writingEnd)
-    #expect(try send().ending == .exit(0))
-    let lines = try pipe.read(to: "session 1 ended")
-    #expect(lines.first?.contains("plugged in at") == true)
-    run.send(SIGINT)
-    #expect(try pipe.read(to: "unplugged: Ctrl-C").count >= 1)
-    #expect(try run.wait().ending == .exit(0))
   }
 
   /// Every line is either shown completely or counted as dropped.
@@ -67,22 +53,11 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  @Test func anUnreadStderrHoldsUpNothing() throws {
-    let pipe = try FullPipe(in: place)
-    let run = try run("run", "echo", "--on", address, stderr: pipe.writingEnd)
-    try run.line("plugged in")
-    #expect(try send().ending == .exit(0))
-    try run.line("session 1 ended")
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
-  }
-
   @Test func aStoppedTerminalHoldsUpNeitherTheWireNorCtrlC() throws {
     let terminal = try StoppedTerminal()
     let run = try run("run", "echo", "--on", address, stdout: terminal.terminal, stderr: terminal.terminal)
     #expect(try send().ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   @Test func aTerminalThatGoesOnShowsWhatHappenedMeanwhile() throws {
@@ -115,9 +90,7 @@ import Testing
         "behavior:", with: "link: { maximumPacketLength: 128 },\n  behavior:"), to: "small.json5")
     let accessory = try run("run", place.file("small.json5"), "--on", address, "--transcript", fifo.path)
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
-    let held = try Program(
-      path: BuiltProducts.easim, ["send", address, "--file", place.file("payload"), "--timeout", "3s"] + words
-    ).wait()
+    let held = try Program.run(["send", address, "--file", place.file("payload"), "--timeout", "3s"] + words)
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
     return accessory
   }
@@ -129,8 +102,7 @@ import Testing
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))
-    accessory.send(SIGINT)
-    let end = try accessory.wait()
+    let end = try accessory.interrupt()
     #expect(end.ending == .exit(0), "\(end.err)")
     let over = try #require(end.outLines.first { $0.contains("session 1 ended") })
     let read = try #require(over.firstMatch(of: /\((\d+) bytes read,/).flatMap { Int($0.1) })
@@ -144,8 +116,7 @@ import Testing
   @Test func aTranscriptThatIsNeverReadIsToldToBeIncomplete() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try heldAccessory(fifo)
-    accessory.send(SIGINT)
-    let end = try accessory.wait()
+    let end = try accessory.interrupt()
     #expect(end.ending == .exit(2))
     #expect(
       end.err.hasSuffix(
@@ -156,8 +127,7 @@ import Testing
     let pipe = try FullPipe(in: place)
     let run = try run("run", "echo", "--on", address, "--transcript", "-", stderr: pipe.writingEnd)
     #expect(try send().ending == .exit(0))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(2))
+    #expect(try run.interrupt().ending == .exit(2))
   }
 
   // MARK: Opening

@@ -33,8 +33,7 @@ import Testing
     shell.settings = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
     #expect(try shell.offers("easim send local:E") == ["local:EW1-0001-1", "local:EW1-0001-2"])
     #expect(try shell.run("easim send local:E\t1") == [["send", "local:EW1-0001-1"]])
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   // MARK: Names with a special meaning in a shell
@@ -148,12 +147,11 @@ import Testing
     let local = LocalPlace()
     let file = local.place.write(
       "{ version: 1, extends: 'echo', accessory: { serialNumber: '$(touch pwned)\\n' } }", to: "p.json5")
-    let run = try Program(path: BuiltProducts.easim, ["run", file], environment: ["EASIM_LOCAL": local.path])
+    let run = try Program(["run", file], environment: ["EASIM_LOCAL": local.path])
     let line = try run.line("plugged in at ")
     #expect(line.contains(#"plugged in at $'local:$(touch pwned)\n', offering"#), "\(line)")
     #expect(try local.run("list").out.hasPrefix(#"$'local:$(touch pwned)\n'  "#))
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   /// Settings that users may have in their shell's start-up files.
@@ -181,15 +179,14 @@ import Testing
       local.place.write(
         "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
     }
-    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
+    let run = try Program(["run"] + files, environment: ["EASIM_LOCAL": local.path])
     for _ in serials { try run.line("plugged in at ") }
     shell.environment["EASIM_LOCAL"] = local.path
     try expect(
       shell.run(words.map { "easim send \($0)\t" }),
       serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
     #expect(shell.names == [])
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    #expect(try run.interrupt().ending == .exit(0))
   }
 
   /// Compares words one by one, so that a failure shows which of many names is wrong.

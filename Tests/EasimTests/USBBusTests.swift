@@ -32,7 +32,7 @@ import Testing
     convenience init(_ words: String...) throws { try self.init(words) }
 
     init(_ words: [String]) throws {
-      program = try Program(path: BuiltProducts.easim, ["run"] + words + ["--on", "usbip:127.0.0.1:0"])
+      program = try Program(["run"] + words + ["--on", "usbip:127.0.0.1:0"])
       let line = try program.line("plugged in at usbip:127.0.0.1:")
       port = String(line.split(separator: ":")[2].prefix { $0.isNumber })
     }
@@ -163,6 +163,17 @@ import Testing
     let burst = try bus.device().run("burst", "usb:", "--count", "3", "--fault", "latency,delay=5ms")
     #expect(burst.ending == .exit(0), "\(burst.err)")
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
+  }
+
+  /// These cases depend on bytes rather than on timing, so a busy machine does not affect them.
+  @Test(arguments: [[], ["--quirk", "session,refuse"]]) func aCheckFindsWhatIsWrong(quirk: [String]) throws {
+    let bus = try Bus(["echo"] + quirk)
+    let cases = ["--only", "101,201-211,301,501-502,504-507,601,603,621-638,701-703,712,801"]
+    let words = ["check", "usb:", "--pace", "0ms", "--echo", "yes", "--timeout", "1m"] + cases
+    let check = try bus.device().start(words).wait()
+    #expect(check.err.contains(Self.nothingLeft), "\(check.err)")
+    #expect(check.ending == .exit(quirk.isEmpty ? 0 : 1), "\(check.out)\(check.err)")
+    #expect(check.out.contains(quirk.isEmpty ? " 0 failed" : "FAILED   701"), "\(check.out)")
   }
 
   /// Plays scenarios that begin immediately and take a few seconds, all of them at the same time. Like the tests on

@@ -33,15 +33,6 @@ extension CommandOptions {
 
   static var operandSpecs: [OperandSpec] { operands.map(\.spec) }
   static var optionSpecs: [OptionSpec] { options.map(\.spec) }
-
-  static var flaws: [String] {
-    let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]
-    let twice = names.enumerated().filter { names[..<$0.offset].contains($0.element) }.map {
-      "\($0.element) stands twice"
-    }
-    return twice
-      + rules.flatMap(\.names).filter { !names.contains($0) }.map { "a rule names \($0), which is not an option" }
-  }
 }
 
 struct Option<Root: CommandOptions>: Sendable {

@@ -9,12 +9,11 @@ struct CommandSpec: Sendable {
   let examples: [String]
   var operands: [OperandSpec] { optionsType.operandSpecs }
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
-  var flaws: [String] { optionsType.flaws }
   /// Parses the words and runs the command, or returns nil if the words ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
   private let makeDetails: @Sendable () -> String
-  private let optionsType: any CommandOptions.Type
+  let optionsType: any CommandOptions.Type
 
   init<Options: CommandOptions>(
     name: String, summary: String, details: @escaping @autoclosure @Sendable () -> String, examples: [String],

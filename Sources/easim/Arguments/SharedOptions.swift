@@ -1,9 +1,12 @@
 import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
+import AccessoryHost
 import AccessoryProfiles
 import AccessoryRuns
-import Glibc
+import AccessorySessions
+import IAP2
+import LinuxIO
 
 struct SharedOptions: Sendable {
   var isJSON = false
@@ -33,8 +36,24 @@ struct SharedOptions: Sendable {
   var protocolName: String?
   var infoPlist: String?
   var ignoresInfoPlist = false
-  var tolerance = AccessoryTolerance()
-  var hostSettings = HostSettings()
+  var authentication = AuthenticationMode.verify
+  var identification = IdentificationRules.lenient
+  /// The order given by the option, or nil to use the order from the device profile.
+  var order: HostOrder?
+  var firstWriteDelay = Duration.zero
+  var deviceProfile: String?
+  var savedFiles: String?
+
+  var transport: TransportOptions {
+    var options = TransportOptions()
+    (options.allowsRemote, options.allowsOtherUsers) = (allowsRemote, takesAnyUser)
+    return options
+  }
+}
+
+enum IdentificationRules: String, CaseIterable {
+  case strict
+  case lenient
 }
 
 extension Option {
@@ -79,19 +98,15 @@ extension Option {
   }
 
   static var traceLimit: Option {
-    let size = Format<Int>.parsed(TextShape("size"), expected: "a size, such as 20MB") { text in
+    Option(
+      "--trace-limit", \.shared.traceLimit, as: "SIZE", "maximum size of the trace; the rest is omitted (default: 20MB)"
+    ) { limit, text in
       let units = ["kB": 1_000, "MB": 1_000_000]
       guard let unit = units.first(where: { text.hasSuffix($0.key) }), let count = Int(text.dropLast(2)),
         1...1_000 ~= count
-      else { return nil }
-      return count * unit.value
-    } text: {
-      "\($0 / 1_000)kB"
+      else { throw OptionError("expected a size, such as 20MB") }
+      limit = count * unit.value
     }
-    return Option(
-      "--trace-limit", \.shared.traceLimit, .optional(size), as: "SIZE",
-      "maximum size of the trace; the rest is omitted (default: 20MB)"
-    )
   }
 
   static var fault: Option {
@@ -169,26 +184,26 @@ extension Option {
 
   static var auth: Option {
     Option(
-      "--auth", \.shared.tolerance.authentication, .choice,
+      "--auth", \.shared.authentication, .choice,
       "verify authentication, accept failures with a warning, or skip it")
   }
 
   static var identification: Option {
     Option(
-      "--identification", \.shared.tolerance.identification, .choice,
+      "--identification", \.shared.identification, .choice,
       "if an Apple device would refuse the identification: refuse, or warn")
   }
 
   static var order: Option {
     Option(
-      "--order", \.shared.tolerance.order, .optional(.choice), as: "ORDER",
+      "--order", \.shared.order, .optional(.choice), as: "ORDER",
       "request authentication or identification first; auto tries both"
     ).standard("auto")
   }
 
   static var firstWriteDelay: Option {
     Option(
-      "--first-write-delay", \.shared.tolerance.firstWriteDelay, .duration,
+      "--first-write-delay", \.shared.firstWriteDelay, .duration,
       "wait TIME before the first data of a session, or until the accessory sends 0xEA03"
     ).standard(nil)
   }
@@ -202,13 +217,13 @@ extension Option {
 
   static var deviceProfile: Option {
     Option(
-      "--device-profile", \.shared.hostSettings.deviceProfile, .optional(.text), as: "FILE",
+      "--device-profile", \.shared.deviceProfile, .optional(.text), as: "FILE",
       "read what the Apple device sends and answers from FILE (docs/messages.md)")
   }
 
   static var saveFiles: Option {
     Option(
-      "--save-files", \.shared.hostSettings.savedFiles, .optional(.text), as: "DIR",
+      "--save-files", \.shared.savedFiles, .optional(.text), as: "DIR",
       "save files received by file transfer in DIR")
   }
 

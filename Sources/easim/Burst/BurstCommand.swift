@@ -79,7 +79,7 @@ private func probe(
     let (code, text) =
       isThere
       ? (.timedOut, "timed out after \(DurationText.format(plan.timeout))")
-      : host.target.explanation(within: plan.timeout)
+      : host.explanation(within: plan.timeout)
     console.err("easim: \(text)")
     return code
   }

@@ -4,6 +4,8 @@ import AccessoryHost
 import AccessoryLoad
 import AccessoryRuns
 import AccessorySessions
+import CLinux
+import Glibc
 import LinuxIO
 
 /// A run of `easim burst`, with a device for each address, a load test across all devices, and a progress display.
@@ -39,7 +41,7 @@ final class BurstSession {
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
         shared, at: address, for: site, on: runtime, cables, console,
-        adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
+        adjust: { $0 = BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
       hosts.append(host)
     }
@@ -90,7 +92,7 @@ final class BurstSession {
 
   func run() throws -> ExitCode {
     defer { metricsServer?.stop() }
-    for host in hosts { try host.target.dialer.start() }
+    for host in hosts { try host.start() }
     runner.start()
     let progress = RunProgress(
       console, on: runtime.loop, show: { [unowned self] in shown(in: $0) }, line: { [unowned self] in line(in: $0) })
@@ -178,7 +180,7 @@ final class BurstSession {
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }
-    return pair?.0.target.explanation(within: plan.timeout)
+    return pair?.0.explanation(within: plan.timeout)
   }
 
   private func exitCode(_ report: BurstReport) -> ExitCode {
@@ -202,5 +204,54 @@ extension BurstProgress {
     let slow = latency.total > 0 ? "  p99 \(FixedText.time(Double(latency.value(atPercentile: 99))))" : ""
     let late = overdue > 0 ? "  \(overdue) overdue" : ""
     return "\(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
+  }
+}
+
+/// A reading of this machine's clock, its estimated error, and the loop's clock, all taken at the same moment.
+struct MachineClock {
+  private let instant: Instant
+  /// The time in microseconds since 1970.
+  let microseconds: Int
+  /// The maximum clock error in microseconds, as reported by the kernel, or nil if the clock is not synchronized.
+  let error: Int?
+
+  init(_ instant: Instant) {
+    self.instant = instant
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    microseconds = max(0, time.tv_sec * 1_000_000 + time.tv_nsec / 1_000)
+    var error: Int64 = 0
+    self.error = clinux_clock_error(&error) == 0 && error >= 0 ? Int(error) : nil
+  }
+
+  func microseconds(at other: Instant) -> Int {
+    max(0, microseconds + Int((other - instant).wholeNanoseconds / 1_000))
+  }
+
+  var text: String {
+    guard let error else {
+      return "this machine's clock is not synchronized (no NTP), so other machines may begin at other times"
+    }
+    return "this machine's clock is off by at most \(FixedText.time(Double(error) * 1_000))"
+  }
+}
+
+extension BurstReport.Making {
+  static var now: Self {
+    var made = Self()
+    made.program = Version.program
+    made.command = String(CommandLine.arguments.map(\.shellWord).joined(separator: " ").prefix(4_000))
+    made.date = StartTime.text(time(nil) * 1_000_000)
+    var names = utsname()
+    if uname(&names) == 0 {
+      made.host = [text(&names.nodename), text(&names.sysname), text(&names.release), text(&names.machine)]
+        .joined(separator: " ")
+    }
+    return made
+  }
+
+  /// Converts a field of `utsname`, which ends with a zero byte, to a string.
+  private static func text<Field>(_ field: inout Field) -> String {
+    withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 }

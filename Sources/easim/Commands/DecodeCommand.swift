@@ -1,4 +1,8 @@
 import AccessoryCaptures
+import AccessoryCore
+import AccessoryFormats
+import Glibc
+import LinuxIO
 
 extension CommandSpec {
   static let decode = CommandSpec(
@@ -34,32 +38,202 @@ extension CommandSpec {
       "easim decode capture.bin", "easim decode --check --stats capture.pcapng",
       "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -",
     ],
-    run: runDecode)
+    run: { (options: DecodeOptions, console) in try CapturePrinter(options, console).printFile(options.path) })
 }
 
 private struct DecodeOptions: CommandOptions {
   var path = ""
   var form: CaptureForm?
-  var wish = CapturePrinter.Wish()
+  var isVerbose = false
+  var wantsStatistics = false
+  var checks = false
+  /// The folder for session data, or `-` to print the data as lines of hex.
+  var sessions: String?
   var shared = SharedOptions()
+
+  var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE|-")]
   static let options: [Option<Self>] = [
     Option(
       "--as", \.form, .optional(.choice), as: "FORM",
       "format: raw, hex, transcript, log, pcap, pcapng, btsnoop or packetlogger (default: detected)"),
-    Option("--verbose", short: "-v", \.wish.isVerbose, "show every parameter of control messages, and every byte"),
+    Option("--verbose", short: "-v", \.isVerbose, "show every parameter of control messages, and every byte"),
     Option(
-      "--sessions", \.wish.sessions, .optional(.text), as: "FOLDER|-",
+      "--sessions", \.sessions, .optional(.text), as: "FOLDER|-",
       "write each session's bytes to files in FOLDER; - prints them in hex"),
     Option(
-      "--stats", \.wish.wantsStatistics,
+      "--stats", \.wantsStatistics,
       "print rates, retransmissions, round trips and gaps for each cable and direction"),
-    Option("--check", \.wish.checks, "print each rule that either end broke, and the packet that broke the rule"),
+    Option("--check", \.checks, "print each rule that either end broke, and the packet that broke the rule"),
     .json,
   ]
 }
 
-private func runDecode(_ options: DecodeOptions, _ console: Console) throws -> ExitCode {
-  try CapturePrinter(console, options.wish, as: options.form).printFile(options.path)
+/// Prints each packet of a capture as it is read, or a summary of the capture's links and sessions.
+private final class CapturePrinter {
+  /// Lines are printed when this many bytes are buffered, and before more input is read.
+  private static let mostText = 1 << 16
+
+  private let console: Console
+  private let options: DecodeOptions
+  private let decoder: CaptureDecoder
+  private var analysis = CaptureAnalysis()
+  private var files: SessionFiles?
+  private var text = ""
+  private var findings = 0
+  private var failure: (any Error)?
+
+  init(_ options: DecodeOptions, _ console: Console) throws {
+    (self.options, self.console) = (options, console)
+    decoder = CaptureDecoder(as: options.form)
+    if let folder = options.sessions, folder != "-" { files = try SessionFiles(in: folder) }
+  }
+
+  /// Decodes a file; `-` means stdin.
+  func printFile(_ path: String) throws -> ExitCode {
+    let name = path == "-" ? "stdin" : path
+    let progress = ReadingProgress(path, console)
+    defer { progress.end() }
+    do {
+      try InputFile.read(path) { bytes in
+        try decoder.append(bytes, handle)
+        flush()
+        progress.add(bytes.count)
+        if let failure { throw failure }
+        return !console.hasNoReader
+      }
+      progress.end()
+      if !console.hasNoReader {
+        try decoder.finish(handle)
+        if !options.showsPackets { analysis.finish().forEach(show) }
+      }
+      flush()
+      if let failure { throw failure }
+    } catch let error as CaptureError {
+      flush()
+      console.err("easim: \(name):\(error)")
+      return .usage
+    }
+    let skipped = decoder.skippedLines
+    if skipped.count > 0 {
+      let ranges = skipped.ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+      let known = skipped.ranges.reduce(0) { $0 + $1.count }
+      console.err(
+        "easim: \(name): \(skipped.count.counted("line has", "lines have")) no bytes and \(skipped.count == 1 ? "was" : "were") "
+          + "skipped: \(ranges.joined(separator: ", "))\(known < skipped.count ? ", …" : "")")
+    }
+    if let foreign = decoder.foreignLines {
+      console.err(
+        "easim: \(foreign.count.counted("line is", "lines are")) not part of a transcript and skipped; the first is "
+          + "\(name):\(foreign.first)")
+    }
+    return conclude()
+  }
+
+  // MARK: Lines
+
+  private func handle(_ entry: CaptureEntry) {
+    if options.showsPackets {
+      let lines =
+        console.isJSON
+        ? [entry.json(isVerbose: options.isVerbose)] : [entry.line] + (options.isVerbose ? entry.details : [])
+      return lines.forEach(print)
+    }
+    switch entry.event {
+    // Problems that concern the whole file are always printed.
+    case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
+    default: break
+    }
+    analysis.add(entry).forEach(show)
+  }
+
+  private func show(_ event: CaptureAnalysis.Event) {
+    switch event {
+    case .finding(let sentence):
+      guard options.checks else { return }
+      findings += 1
+      guard console.isJSON else { return print("broken: \(sentence)") }
+      print(JSONObject(["v": 1, "event": "broken", "text": sentence]).text)
+    case .session(let bytes):
+      guard options.sessions != nil else { return }
+      if let files {
+        do { try files.add(bytes) } catch { failure = failure ?? error }
+        return
+      }
+      guard console.isJSON else {
+        return print("cable \(bytes.cable) session \(bytes.session) \(bytes.from) \(Hex.plain(bytes.bytes))")
+      }
+      print(
+        JSONObject([
+          "v": 1, "event": "sessionBytes", "cable": bytes.cable, "session": Int(bytes.session), "from": bytes.from,
+          "hex": Hex.plain(bytes.bytes),
+        ]).text)
+    }
+  }
+
+  private func print(_ line: String) {
+    text += line
+    text += "\n"
+    if text.utf8.count >= Self.mostText { flush() }
+  }
+
+  private func flush() {
+    if !text.isEmpty { console.out(text, ending: "") }
+    text.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Conclusion
+
+  private func conclude() -> ExitCode {
+    if options.wantsStatistics {
+      for figures in analysis.statistics { console.out(console.isJSON ? figures.json.text : figures.line) }
+    }
+    let summary = decoder.summary
+    let passed = summary.isSound && findings == 0
+    let found = options.checks ? "; \(findings == 0 ? "no rule is broken" : findings.counted("broken rule"))" : ""
+    if console.isJSON {
+      console.out(["v": 1, "event": "result", "passed": passed, "text": summary.text + found])
+    } else if !console.hasNoReader {
+      // If the process that was reading stdout has exited, decoding stopped early.
+      let form = decoder.form ?? .hex
+      let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
+      console.err("easim: read as \(form.rawValue): \(contents)")
+    }
+    return passed ? .done : .checkFailed
+  }
+}
+
+/// A folder with two files for each session in a capture, one for each direction.
+private final class SessionFiles {
+  /// The maximum number of files, which keeps a capture from using up all file descriptors.
+  private static let mostFiles = 512
+
+  private let folder: String
+  private var descriptors: [String: Int32] = [:]
+
+  init(in folder: String) throws {
+    self.folder = folder
+    try PatientFile.makeFolder(folder, named: "--sessions \(folder)")
+  }
+
+  deinit { for descriptor in descriptors.values { close(descriptor) } }
+
+  func add(_ bytes: CaptureAnalysis.SessionBytes) throws {
+    let from = bytes.from.isEmpty ? "" : "-\(bytes.from)"
+    let path = "\(folder)/cable\(bytes.cable)-session\(bytes.session)\(from).bin"
+    let descriptor = try descriptors[path] ?? open(path)
+    if let code = FileWriting.write(bytes.bytes, to: descriptor) {
+      throw UsageError("--sessions: \(path): \(String(cString: strerror(code)))")
+    }
+  }
+
+  private func open(_ path: String) throws -> Int32 {
+    guard descriptors.count < Self.mostFiles else {
+      throw UsageError("--sessions: the capture has more than \(Self.mostFiles) sessions and directions")
+    }
+    let descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--sessions: \(path)")
+    descriptors[path] = descriptor
+    return descriptor
+  }
 }

@@ -64,7 +64,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
     return .timedOut
   }
   let (code, text) =
-    host.isMissing ? host.target.explanation(within: timeout) : (.unreachable, HostCommandContext.nothingVisible)
+    host.isMissing ? host.explanation(within: timeout) : (.unreachable, HostCommandContext.nothingVisible)
   console.err("easim: \(text)")
   return code
 }

@@ -53,10 +53,7 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
     try InputFile.read(options.path) { bytes in
       try decoder.append(bytes) { capture.add($0) }
       progress.add(bytes.count)
-      if decoder.form == .transcript {
-        throw UsageError("\(name): a transcript does not contain all bytes: pass the capture itself")
-      }
-      return true
+      return decoder.form != .transcript
     }
     try decoder.finish { capture.add($0) }
   } catch let error as CaptureError { throw UsageError("\(name):\(error)") }

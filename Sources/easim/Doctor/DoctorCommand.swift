@@ -25,25 +25,29 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
         JSONObject(
           event: "result", at: .origin,
           [
-            "check": examination.name, "passed": examination.passed, "text": examination.text,
-            "remedy": examination.remedy,
+            "check": examination.name, "passed": examination.passed, "text": examination.finding.text,
+            "remedy": examination.finding.remedy,
           ]))
     }
   } else {
-    let rows = found.map { [$0.mark, $0.name, $0.purpose, $0.text] }
+    let rows = found.map { [$0.finding.mark, $0.name, $0.purpose, $0.finding.text] }
     for (examination, line) in zip(found, TextTable.lines(rows)) {
       console.outJudged(String(line.dropFirst(2)))
-      if let remedy = examination.remedy { console.out("     \(remedy)") }
+      if let remedy = examination.finding.remedy { console.out("     \(remedy)") }
     }
   }
   return found.allSatisfy(\.passed) ? .done : .checkFailed
 }
 
-struct Examination: Equatable {
-  enum Finding: Equatable {
-    case works(String)
-    case limited(String, remedy: String)
-    case fails(String, remedy: String)
+struct Examination {
+  struct Finding {
+    let mark: String
+    let text: String
+    var remedy: String?
+
+    static func works(_ text: String) -> Self { Self(mark: "✓", text: text) }
+    static func limited(_ text: String, remedy: String) -> Self { Self(mark: "!", text: text, remedy: remedy) }
+    static func fails(_ text: String, remedy: String) -> Self { Self(mark: "✗", text: text, remedy: remedy) }
   }
 
   /// The check's name in JSON, which must never change.
@@ -51,29 +55,5 @@ struct Examination: Equatable {
   let purpose: String
   let finding: Finding
 
-  var passed: Bool {
-    if case .fails = finding { return false }
-    return true
-  }
-
-  var text: String {
-    switch finding {
-    case .works(let text), .limited(let text, _), .fails(let text, _): text
-    }
-  }
-
-  var remedy: String? {
-    switch finding {
-    case .limited(_, let remedy), .fails(_, let remedy): remedy
-    case .works: nil
-    }
-  }
-
-  var mark: String {
-    switch finding {
-    case .works: "✓"
-    case .limited: "!"
-    case .fails: "✗"
-    }
-  }
+  var passed: Bool { finding.mark != "✗" }
 }

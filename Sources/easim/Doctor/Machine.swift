@@ -151,7 +151,7 @@ enum Machine {
   private static var usb: Examination.Finding {
     do {
       let judged = judge(try USBDevices.look())
-      if case .works = judged {
+      if judged.remedy == nil {
         let devices = USBDevices(on: try EpollLoop()) { _ in }
         try devices.start()
         devices.stop()

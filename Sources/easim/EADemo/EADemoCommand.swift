@@ -141,28 +141,20 @@ extension EADemoCommand {
   }
 
   private static func extent(_ word: String) throws(UsageError) -> ReplyRule.Extent {
-    do throws(UsageError) {
-      switch try SendScript.Reading(word: word) {
-      case .count(let count): return .count(count)
-      case .time(let time): return .time(time)
-      case .until(let text): return .until(try EscapedText.bytes(text))
-      }
-    } catch { throw UsageError(error.message.replacing("--read", with: "read")) }
+    let reading: ReadingWord
+    do { reading = try ReadingWord(word) } catch { throw UsageError("read \(error)") }
+    return try reading.extent(EscapedText.bytes)
   }
 
   private static func rule(_ word: String) throws(UsageError) -> ReplyRule {
     do {
-      switch try SendScript.Expectation(word: word) {
-      case .text(let text): return ReplyRule(.bytes(try EscapedText.bytes(text)))
-      case .prefix(let text): return ReplyRule(.prefix(try EscapedText.bytes(text)))
-      case .hex(let bytes): return ReplyRule(.bytes(bytes))
-      case .file(let path): return ReplyRule(.bytes(try InputFile.read(path, option: "expect file:")))
-      case .regex(let pattern): return ReplyRule(.pattern(pattern))
+      switch try ReplyWord(word) {
       case .none, .echo: throw UsageError("expected expect text:S, hex:H, prefix:S, regex:R or file:F")
+      case let expectation: return try expectation.rule(EscapedText.bytes)
       }
     } catch let error as UsageError {
       throw UsageError(error.message.replacing("--expect", with: "expect"))
-    } catch { throw UsageError("expect: \(error)") }
+    } catch { throw UsageError("expect \(error)") }
   }
 
   private static func message(_ words: [String]) throws(UsageError) -> EADemoCommand {

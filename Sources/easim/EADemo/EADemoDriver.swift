@@ -15,17 +15,16 @@ final class EADemoDriver: AppHandler {
     var outbox: [UInt8] = []
     /// Whether a loop is currently writing bytes. The loop also writes any bytes that are added while it is running.
     var isFlushing = false
-    private let onEvent: (Event) -> Void
+    private let number: Int
+    private unowned let driver: EADemoDriver
 
-    enum Event { case readable, writable, ended(SessionEnd) }
-
-    init(_ session: Session, _ onEvent: @escaping (Event) -> Void) {
-      (self.session, self.onEvent) = (session, onEvent)
+    init(_ session: Session, _ number: Int, of driver: EADemoDriver) {
+      (self.session, self.number, self.driver) = (session, number, driver)
     }
 
-    func sessionIsReadable(_ session: Session) { onEvent(.readable) }
-    func sessionIsWritable(_ session: Session) { onEvent(.writable) }
-    func session(_ session: Session, endedWith end: SessionEnd) { onEvent(.ended(end)) }
+    func sessionIsReadable(_ session: Session) { driver.read(session, number) }
+    func sessionIsWritable(_ session: Session) { driver.flush(number) }
+    func session(_ session: Session, endedWith end: SessionEnd) { driver.end(number, end) }
   }
 
   private let device: Device
@@ -89,7 +88,7 @@ final class EADemoDriver: AppHandler {
       let session = try view.openSession(with: accessory, protocolName: name)
       handle(.opened(accessory, protocolName: name))
       guard let number = app.session?.number else { return }
-      let open = OpenSession(session) { [unowned self] event in handle(event, number) }
+      let open = OpenSession(session, number, of: self)
       sessions[number] = open
       session.handler = open
     } catch {
@@ -124,22 +123,20 @@ final class EADemoDriver: AppHandler {
     }
   }
 
-  private func handle(_ event: OpenSession.Event, _ number: Int) {
-    switch event {
-    case .readable:
-      var bytes: [UInt8] = []
-      sessions[number]?.session.read { span in
-        span.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        return span.byteCount
-      }
-      if !bytes.isEmpty { handle(.received(bytes, session: number)) }
-    case .writable: flush(number)
-    case .ended(let end):
-      // Keeps the session alive while the session is calling this code.
-      if let open = sessions.removeValue(forKey: number) {
-        loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
-      }
-      handle(.ended(end.description, session: number))
+  private func read(_ session: Session, _ number: Int) {
+    var bytes: [UInt8] = []
+    session.read { span in
+      span.withUnsafeBytes { bytes.append(contentsOf: $0) }
+      return span.byteCount
     }
+    if !bytes.isEmpty { handle(.received(bytes, session: number)) }
+  }
+
+  private func end(_ number: Int, _ end: SessionEnd) {
+    // Keeps the session alive while the session is calling this code.
+    if let open = sessions.removeValue(forKey: number) {
+      loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
+    }
+    handle(.ended(end.description, session: number))
   }
 }

@@ -31,10 +31,7 @@ struct EADemoSession: Equatable {
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)
-    var verdicts: [EchoCheck.Verdict] = []
-    for index in checks.indices {
-      if let verdict = checks[index].take(bytes, at: start) { verdicts.append(verdict) }
-    }
+    let verdicts = checks.indices.compactMap { checks[$0].take(bytes, at: start) }
     checks.removeAll(where: \.isOver)
     return verdicts
   }
@@ -46,11 +43,9 @@ extension CountingPattern {
 }
 
 struct EchoCheck: Equatable {
-  enum Verdict: Equatable {
-    /// The echo of the given length was correct.
-    case same(Int)
-    /// The echo was wrong. The values are the offset of the first wrong byte, that byte, and the expected byte.
-    case differs(at: Int, UInt8, expected: UInt8)
+  struct Verdict: Equatable {
+    let isGood: Bool
+    let text: String
   }
 
   let start: Int
@@ -67,25 +62,14 @@ struct EchoCheck: Equatable {
       let expected = UInt8(truncatingIfNeeded: done % unit)
       guard byte == expected else {
         isOver = true
-        return .differs(at: done, byte, expected: expected)
+        let came = "was sent as \(Hex.spaced([expected])) but came back as \(Hex.spaced([byte]))"
+        return Verdict(isGood: false, text: "✗ byte \(done.groupedDigits) \(came)")
       }
       done += 1
     }
     guard done == unit * times else { return nil }
     isOver = true
-    return .same(done)
-  }
-}
-
-extension EchoCheck.Verdict {
-  var isGood: Bool { if case .same = self { true } else { false } }
-
-  var text: String {
-    switch self {
-    case .same(let count): "✓ \(count.groupedDigits) bytes came back as sent"
-    case .differs(let place, let byte, let expected):
-      "✗ byte \(place.groupedDigits) was sent as \(Hex.spaced([expected])) but came back as \(Hex.spaced([byte]))"
-    }
+    return Verdict(isGood: true, text: "✓ \(done.groupedDigits) bytes came back as sent")
   }
 }
 

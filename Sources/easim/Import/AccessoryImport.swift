@@ -8,30 +8,10 @@ import AccessoryProfiles
 /// a single line, with `\n` for line breaks. Text between accessories is skipped. Unknown lines within a description
 /// are reported.
 ///
-/// ```swift
-/// let imported = AccessoryImport.read(bytes, file: "standard input")
-/// imported.accessories.first?.profile.identity.serialNumber
-/// imported.problems.map(\.description)
-/// ```
-struct AccessoryImport: Equatable, Sendable {
-  /// One accessory found in the text.
-  struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. Settings that are missing from the dump have their default values.
-    var profile: Profile
-    /// The number of the line where the accessory's description begins.
-    var line: Int
-    /// The layout of the accessory's description in the dump.
-    var generation: AccessoryDescription.Generation
-    /// The object's address in the dump.
-    var address: UInt64
-    /// Whether the accessory was attached.
-    var isConnected: Bool
-    /// The connection ID, if the dump has one.
-    var connectionID: UInt64?
-  }
-
-  /// The accessories that could be read, in order.
-  let accessories: [Accessory]
+struct AccessoryImport {
+  /// The accessories that could be read, in order: for each, the line where its description begins, and a profile named
+  /// after the model.
+  let accessories: [(line: Int, profile: Profile)]
   /// The problems that were found. Text without any accessory is also reported as a problem.
   let problems: [SourceProblem]
 
@@ -54,7 +34,6 @@ struct AccessoryImport: Equatable, Sendable {
 struct DumpReader {
   struct Draft {
     var line: Int
-    var address: UInt64
     var fields: [String: (value: String?, line: Int)] = [:]
     var protocols: [(name: String, line: Int)] = []
   }
@@ -68,7 +47,7 @@ struct DumpReader {
   private let file: String
   private let problems: ProblemCollector
   private var state = State.between
-  private(set) var accessories: [AccessoryImport.Accessory] = []
+  private(set) var accessories: [(line: Int, profile: Profile)] = []
 
   init(file: String, _ problems: ProblemCollector) {
     self.file = file
@@ -76,9 +55,9 @@ struct DumpReader {
   }
 
   mutating func read(_ line: DumpLines.Line) {
-    if let address = DumpLine.address(in: line.text) {
+    if DumpLine.isOpening(line.text) {
       cutShort()
-      state = .inside(Draft(line: line.number, address: address))
+      state = .inside(Draft(line: line.number))
       return
     }
     switch state {
@@ -151,10 +130,8 @@ struct DumpReader {
   }
 
   private mutating func complete(_ draft: Draft) {
-    var building = DumpProfile(draft, taken: accessories.map(\.profile.name))
-    let accessory = building.accessory()
-    for (severity, line, message) in building.problems { problem(severity, line, message) }
-    if let accessory { accessories.append(accessory) }
+    guard let profile = DumpProfile(draft, problem).profile(taken: accessories.map(\.profile.name)) else { return }
+    accessories.append((draft.line, profile))
   }
 
   private func problem(_ severity: SourceProblem.Severity, _ line: Int, _ message: String) {
@@ -162,24 +139,22 @@ struct DumpReader {
   }
 }
 
-struct DumpProfile {
+private struct DumpProfile {
   private let draft: DumpReader.Draft
-  private let taken: [String]
-  private(set) var problems: [(severity: SourceProblem.Severity, line: Int, message: String)] = []
+  private let problem: (SourceProblem.Severity, Int, String) -> Void
 
-  /// Creates a profile. `taken` lists the names of the profiles that have already been created from this text.
-  init(_ draft: DumpReader.Draft, taken: [String]) {
-    self.draft = draft
-    self.taken = taken
+  init(_ draft: DumpReader.Draft, _ problem: @escaping (SourceProblem.Severity, Int, String) -> Void) {
+    (self.draft, self.problem) = (draft, problem)
   }
 
-  /// Returns the accessory. If the dump lacks a mandatory field, reports a problem and returns nil.
-  mutating func accessory() -> AccessoryImport.Accessory? {
+  /// Returns the profile. If the dump lacks a mandatory field, reports a problem and returns nil. `taken` lists the names
+  /// of the profiles that have already been created from this text.
+  func profile(taken: [String]) -> Profile? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
     guard missing.isEmpty else {
       let lines = missing.map { "'\($0)'" }.joined(separator: ", ")
-      problems.append((.error, draft.line, "the accessory that begins here lacks the line \(lines)"))
+      problem(.error, draft.line, "the accessory that begins here lacks the line \(lines)")
       return nil
     }
     var identity = Profile.Identity(
@@ -190,51 +165,35 @@ struct DumpProfile {
     identity.regionCode = draft.fields["regioncode"]?.value
     identity.firmwareRevisionPending = draft.fields["firmwareRevisionPending"]?.value
     identity.dockType = draft.fields["dockType"]?.value ?? ""
-    var profile = Profile(name: name(for: identity), identity: identity, protocols: protocols())
+    var profile = Profile(name: name(for: identity, taken), identity: identity, protocols: protocols())
     profile.authentication = authentication()
-    return AccessoryImport.Accessory(
-      profile: profile, line: draft.line, generation: generation, address: draft.address,
-      isConnected: isConnected(), connectionID: number("connectionID", suffix: "").map { UInt64($0) })
+    return profile
   }
 
-  private var generation: AccessoryDescription.Generation {
-    if draft.fields["regioncode"] == nil { return .a }
-    return draft.fields["delegate"] == nil ? .c : .b
-  }
-
-  private mutating func text(_ field: String) -> String {
+  private func text(_ field: String) -> String {
     guard let (value, line) = draft.fields[field] else { return "" }
     guard let value else {
-      problems.append((.warning, line, "the field '\(field)' is (null), so an empty text is used"))
+      problem(.warning, line, "the field '\(field)' is (null), so an empty text is used")
       return ""
     }
     if TemplateText.isTemplate(value) || TemplateText.fault(in: value) != nil {
-      problems.append((.warning, line, "'{index' in the field '\(field)' stands for an instance number in a profile"))
+      problem(.warning, line, "'{index' in the field '\(field)' stands for an instance number in a profile")
     }
     return value
   }
 
-  private mutating func isConnected() -> Bool {
-    guard let (value, line) = draft.fields["connected"] else { return false }
-    if value != "YES", value != "NO" {
-      let found = Excerpt.of(value ?? "(null)")
-      problems.append((.warning, line, "expected YES or NO after 'connected:', found '\(found)'"))
-    }
-    return value == "YES"
-  }
-
-  private mutating func number(_ field: String, suffix: String) -> Int? {
+  private func size(_ field: String) -> Int? {
     guard let (value, line) = draft.fields[field] else { return nil }
-    if let value, value.hasSuffix(suffix), let number = Int(value.dropLast(suffix.count)), number >= 0 { return number }
-    let form = suffix.isEmpty ? "a number" : "a number and '\(suffix)'"
-    problems.append((.warning, line, "expected \(form) after '\(field):', found '\(Excerpt.of(value ?? "(null)"))'"))
+    if let value, value.hasSuffix(" bytes"), let number = Int(value.dropLast(6)), number >= 0 { return number }
+    let found = Excerpt.of(value ?? "(null)")
+    problem(.warning, line, "expected a number and ' bytes' after '\(field):', found '\(found)'")
     return nil
   }
 
-  private mutating func authentication() -> Profile.Authentication {
+  private func authentication() -> Profile.Authentication {
     typealias Authentication = Profile.Authentication
-    let data = number("certData", suffix: " bytes")
-    let serial = number("certSerial", suffix: " bytes")
+    let data = size("certData")
+    let serial = size("certSerial")
     // The certificate's length distinguishes the two coprocessor generations.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
@@ -242,24 +201,24 @@ struct DumpProfile {
     return authentication
   }
 
-  private mutating func within(_ range: ClosedRange<Int>, _ number: Int?, _ field: String) -> Int? {
+  private func within(_ range: ClosedRange<Int>, _ number: Int?, _ field: String) -> Int? {
     guard let number, !range.contains(number), let line = draft.fields[field]?.line else { return number }
-    problems.append((.warning, line, "'\(field)' is more than \(range.upperBound) bytes and is omitted"))
+    problem(.warning, line, "'\(field)' is more than \(range.upperBound) bytes and is omitted")
     return nil
   }
 
-  private mutating func protocols() -> [Profile.SessionProtocol] {
+  private func protocols() -> [Profile.SessionProtocol] {
     if draft.fields["protocols"] == nil {
-      problems.append((.warning, draft.line, "the accessory that begins here has no list of protocols"))
+      problem(.warning, draft.line, "the accessory that begins here has no list of protocols")
     }
     var entries: [Profile.SessionProtocol] = []
     for (name, line) in draft.protocols {
       if let fault = Profile.SessionProtocol.fault(inName: name) {
-        problems.append((.error, line, "\(fault); it is omitted"))
+        problem(.error, line, "\(fault); it is omitted")
       } else if entries.contains(where: { $0.name == name }) {
-        problems.append((.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; the second is ignored"))
+        problem(.warning, line, "the protocol '\(Excerpt.of(name))' is listed twice; the second is ignored")
       } else if entries.count == 256 {
-        problems.append((.error, line, "an accessory has at most 256 protocols; the others are omitted"))
+        problem(.error, line, "an accessory has at most 256 protocols; the others are omitted")
         break
       } else {
         entries.append(Profile.SessionProtocol(name, id: UInt8(entries.count)))
@@ -272,7 +231,7 @@ struct DumpProfile {
 
   /// Returns a name for the profile. The name is the model in lower case with dashes or, if the model has no Latin
   /// letters, the accessory's name. If another profile already has this name, a number is appended.
-  private func name(for identity: Profile.Identity) -> String {
+  private func name(for identity: Profile.Identity, _ taken: [String]) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"
     guard taken.contains(base) else { return base }
@@ -281,5 +240,127 @@ struct DumpProfile {
 
   private static func slug(_ text: String) -> String {
     text.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
+  }
+}
+
+enum DumpLines {
+  struct Line {
+    var text: Substring
+    var number: Int
+  }
+
+  static let opening = "<EAAccessory: 0x"
+
+  /// The maximum number of bytes read. A day's log may be larger, but a description takes up only a few lines.
+  static let limit = 16 << 20
+
+  static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
+    guard bytes.count <= limit else {
+      problems.error(
+        at: SourcePosition(file: file, line: 1, column: 1),
+        "the text has \(bytes.count) bytes; the limit is \(limit): extract the accessory")
+      return []
+    }
+    var lines: [Line] = []
+    for (index, slice) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+      let content = slice.last == UInt8(ascii: "\r") ? slice.dropLast() : slice
+      if String(validating: content, as: UTF8.self) == nil {
+        let place = SourcePosition(file: file, line: index + 1, column: 1)
+        problems.add(SourceProblem(.warning, at: place, "the line is not UTF-8; invalid bytes were replaced"))
+      }
+      lines += spread(String(decoding: content, as: UTF8.self), number: index + 1)
+    }
+    return lines
+  }
+
+  /// Splits the description of an accessory that was printed as part of an array. Such a description is a single line,
+  /// with line breaks, quotation marks and non-ASCII letters escaped.
+  private static func spread(_ text: String, number: Int) -> [Line] {
+    guard let start = range(of: opening, in: text[...])?.lowerBound,
+      range(of: "\\n  connected:", in: text[start...]) != nil
+    else { return [Line(text: text[...], number: number)] }
+    var lines = PropertyListText.unescaped(text[start...]).split(separator: "\n", omittingEmptySubsequences: false)
+    if let last = lines.last, last.hasPrefix("}") { lines[lines.count - 1] = "}" }
+    return lines.map { Line(text: $0, number: number) }
+  }
+
+  static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
+    let bytes = text.utf8
+    var start = bytes.startIndex
+    while let candidate = bytes[start...].firstIndex(where: { $0 == part.utf8.first }) {
+      if bytes[candidate...].starts(with: part.utf8) {
+        return candidate..<bytes.index(candidate, offsetBy: part.utf8.count)
+      }
+      start = bytes.index(after: candidate)
+    }
+    return nil
+  }
+}
+
+/// Splits a line of a debug description into its parts. Logs may put any prefix in front of a line, so the parser
+/// searches for known field names. To find a closing brace, the parser looks at the line's last word.
+enum DumpLine {
+  static let fields = [
+    "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
+    "firmwareRevisionActive", "firmwareRevisionPending", "hardwareRevision", "dockType", "certSerial", "certData",
+    "protocols", "delegate",
+  ]
+
+  static func isOpening(_ line: Substring) -> Bool {
+    guard let opening = DumpLines.range(of: DumpLines.opening, in: line) else { return false }
+    return line[opening.upperBound...].drop { $0.isHexDigit && $0.isASCII }.hasPrefix(">")
+  }
+
+  static func isClosing(_ line: Substring) -> Bool { lastWord(of: line) == "}" }
+
+  /// Returns the field in a line and the text after its colon. A field name after two spaces (the usual layout) takes
+  /// precedence over one after a single space or at the start of a line (in a log that has lost its indentation).
+  static func field(in line: Substring) -> (name: String, value: Substring)? {
+    let bytes = line.utf8
+    var best: (margin: Int, name: String, end: Substring.Index)?
+    for colon in bytes.indices where bytes[colon] == UInt8(ascii: ":") {
+      guard let name = fields.first(where: { bytes[..<colon].hasSuffix($0) }) else { continue }
+      let before = bytes[..<colon].dropLast(name.utf8.count)
+      let margin = before.hasSuffix("  ") ? 2 : before.hasSuffix(" ") || before.hasSuffix("\t") ? 1 : 0
+      guard margin > 0 || before.isEmpty, margin > best?.margin ?? -1 else { continue }
+      best = (margin, name, bytes.index(after: colon))
+      if margin == 2 { break }
+    }
+    return best.map { ($0.name, line[$0.end...]) }
+  }
+
+  /// Returns a value without surrounding spaces, or nil for `(null)`.
+  static func value(_ text: Substring) -> String? {
+    let inner = text.hasPrefix(" ") ? text.dropFirst() : text
+    let value = inner.hasSuffix(" ") ? inner.dropLast() : inner
+    return value == "(null)" ? nil : String(value)
+  }
+
+  /// Returns the list elements on one line. The closing `)` counts as an element.
+  static func elements(of line: Substring) -> [String] {
+    line.split(separator: ",").flatMap { piece -> [String] in
+      guard let word = lastWord(of: piece) else { return [] }
+      if word == ")" { return [")"] }
+      if word.hasSuffix(")") { return elements(of: word.dropLast()) + [")"] }
+      return [PropertyListText.unescaped(quoted(piece) ?? word)]
+    }
+  }
+
+  /// Returns the text between the last two quotation marks of a piece that ends with a quotation mark.
+  private static func quoted(_ piece: Substring) -> Substring? {
+    guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
+      let opening = piece[..<closing].lastIndex(of: "\"")
+    else { return nil }
+    return piece[piece.index(after: opening)..<closing]
+  }
+
+  private static func lastWord(of line: Substring) -> Substring? {
+    line.split(whereSeparator: \.isWhitespace).last
+  }
+}
+
+extension Substring.UTF8View {
+  fileprivate func hasSuffix(_ text: String) -> Bool {
+    suffix(text.utf8.count).elementsEqual(text.utf8)
   }
 }

@@ -36,8 +36,8 @@ final class Console {
   private(set) var loop: EpollLoop?
   private let colors: Bool
   private var lanes: [(file: FileIdentity, lane: OutputLane)] = []
-  private var stdout: (outlet: Outlet, lane: OutputLane)
-  private var stderr: (outlet: Outlet, lane: OutputLane)
+  private var stdout: Outlet
+  private var stderr: Outlet
   private let shared: Shared
 
   private final class Shared: Sendable {
@@ -79,19 +79,18 @@ final class Console {
     let outLane = OutputLane()
     let errLane = out == err ? outLane : OutputLane()
     lanes = out == err ? [(out, outLane)] : [(out, outLane), (err, errLane)]
-    let outlet = outLane.makeOutlet(STDOUT_FILENO, "stdout", gap: shared.gapOnStdout, failed: shared.failed)
-    let errors = errLane.makeOutlet(
+    stdout = outLane.makeOutlet(STDOUT_FILENO, "stdout", gap: shared.gapOnStdout, failed: shared.failed)
+    let stderr = errLane.makeOutlet(
       STDERR_FILENO, "stderr",
       gap: { "easim: \($0.lines.counted("line was", "lines were")) dropped here, because stderr was not read\n" },
       failed: shared.failed)
-    stdout = (outlet, outLane)
-    stderr = (errors, errLane)
+    self.stderr = stderr
     shared.complain.withLock {
-      $0 = { errLane.add($0 + "\n", .line, to: errors, at: .origin) }
+      $0 = { stderr.add("\($0)\n", .line) }
     }
   }
 
-  // Breaks a retain cycle: the error handler retains the lane and outlet of stderr, which retain the handler.
+  // Breaks a retain cycle: the error handler retains the outlet of stderr, which retains the handler.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
@@ -99,7 +98,8 @@ final class Console {
   /// Prints a line of the result, followed by `ending` unless the line already ends with a line break.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
-    stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
+    let text = isShared ? aboveFooter(line + ending) : line + ending
+    stdout.add(text, .line, at: now)
   }
 
   /// Prints lines that contain a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
@@ -128,7 +128,7 @@ final class Console {
   /// Prints raw bytes as the result. Call this last, because it blocks until all bytes have been read.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
-    shared.failed(stdout.outlet, code)
+    shared.failed(stdout, code)
   }
 
   func err(_ line: String) {
@@ -139,7 +139,7 @@ final class Console {
 
   /// Prints a line to stderr in full.
   func errWhole(_ line: String) {
-    stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
+    stderr.add(aboveFooter(line + "\n"), .line, at: now)
   }
 
   /// Prints an error and advice; each line begins with `easim: ` unless it is indented.
@@ -151,8 +151,7 @@ final class Console {
 
   /// Draws on the terminal at stderr or stdout. If an earlier drawing is still waiting, the new one replaces it.
   func draw(_ text: String, onStdout: Bool = false) {
-    let place = onStdout ? stdout : stderr
-    place.lane.add(text, .frame, to: place.outlet, at: now)
+    (onStdout ? stdout : stderr).add(text, .frame, at: now)
   }
 
   var trace: TraceFile?
@@ -197,7 +196,7 @@ final class Console {
 
   /// Opens a queue that never drops lines, for a file that is called `name` in error messages. The queue stays open
   /// until the process exits.
-  func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
+  func makeKeeper(_ descriptor: Int32, named name: String) -> Outlet {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
     if let known = lanes.first(where: { $0.file == file })?.lane {
@@ -208,15 +207,14 @@ final class Console {
       if loop != nil { lane.start() }
     }
     // This kind of queue drops no lines, so there are no gaps to describe.
-    let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
-    keepers.append(LineKeeper(lane: lane, outlet: outlet))
+    keepers.append(lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed))
     return keepers[keepers.count - 1]
   }
 
-  private var keepers: [LineKeeper] = []
+  private var keepers: [Outlet] = []
 
   /// Pauses the cables while too many lines are waiting for a file that must be complete.
-  func pace(_ file: LineKeeper, _ room: LineQueue.Room, by gate: CableGate) {
+  func pace(_ file: Outlet, _ room: LineQueue.Room, by gate: CableGate) {
     switch room {
     case .some: return
     case .full: break
@@ -230,9 +228,9 @@ final class Console {
   }
 
   /// Stops writing to a file that is not being read, and reports how many lines were lost.
-  private func giveUp(_ keeper: LineKeeper) {
-    guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
-    lose(keeper.outlet.name, "it was not read")
+  private func giveUp(_ file: Outlet) {
+    guard !file.isOver, file.lane.abandon(file) > 0 else { return }
+    lose(file.name, "it was not read")
   }
 
   func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
@@ -250,7 +248,7 @@ final class Console {
     guard loop != nil else { return }
     flush(lanes.map(\.lane))
     for keeper in keepers where !keeper.lane.isIdle { giveUp(keeper) }
-    let unwritten = stdout.lane.isIdle ? 0 : stdout.lane.abandon(stdout.outlet)
+    let unwritten = stdout.lane.isIdle ? 0 : stdout.lane.abandon(stdout)
     if unwritten > 0, stdout.lane !== stderr.lane {
       err("easim: stdout: \(unwritten.counted("line was", "lines were")) not written, because stdout was not read")
     }
@@ -281,16 +279,6 @@ final class Console {
     let lane = errors ? stderr.lane : stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
   }
-}
-
-struct LineKeeper {
-  let lane: OutputLane
-  let outlet: Outlet
-
-  func add(_ line: String) -> LineQueue.Room { lane.add(line + "\n", .kept, to: outlet, at: .origin) }
-
-  /// Queues bytes that must be written in one piece, and returns how much room is left.
-  func add(_ bytes: [UInt8]) -> LineQueue.Room { lane.add(block: bytes, to: outlet) }
 }
 
 /// The device and inode numbers, which identify the file that a descriptor refers to.

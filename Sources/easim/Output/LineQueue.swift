@@ -63,8 +63,8 @@ struct LineQueue {
 
   private let lineLimit: Int
   private let keptLimit: Int
-  private var lines = Fifo<Entry>()
-  private var kept = Fifo<Entry>()
+  private var lines = Queue<Entry>()
+  private var kept = Queue<Entry>()
   private var gaps: [Gap] = []
   private var nextOrder = 0
   private var lineBytes = 0
@@ -81,33 +81,31 @@ struct LineQueue {
 
   var hasRoom: Bool { keptBytes <= keptLimit / 2 }
 
-  mutating func add(_ text: String, _ kind: Kind, to target: Int, at time: Instant) {
-    let bytes = Array(text.utf8)
+  mutating func add(_ bytes: [UInt8], _ kind: Kind, to target: Int, at time: Instant) {
     let count = kind == .frame ? 0 : max(1, bytes.count { $0 == UInt8(ascii: "\n") })
-    add(bytes, lines: count, kind, to: target, at: time)
-  }
-
-  mutating func add(_ bytes: [UInt8], lines count: Int, _ kind: Kind, to target: Int, at time: Instant) {
     let batch = Batch(target: target, bytes: bytes, lines: count)
     if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,
       last.batch.target == target
     {
       lineBytes += bytes.count - last.batch.bytes.count
-      lines.replaceLast(with: Entry(order: last.order, kind: kind, batch: batch))
+      lines[lines.count - 1] = Entry(order: last.order, kind: kind, batch: batch)
       return
     }
-    let entry = Entry(order: nextOrder, kind: kind, batch: batch)
+    append(Entry(order: nextOrder, kind: kind, batch: batch))
     nextOrder += 1
-    guard kind != .kept else {
-      kept.append(entry)
-      keptBytes += bytes.count
-      return
-    }
-    lines.append(entry)
-    lineBytes += bytes.count
     while lineBytes > lineLimit, lines.count > 1, let oldest = lines.popFirst() {
       lineBytes -= oldest.batch.bytes.count
       note(oldest.batch, time)
+    }
+  }
+
+  private mutating func append(_ entry: Entry) {
+    if entry.kind == .kept {
+      kept.append(entry)
+      keptBytes += entry.batch.bytes.count
+    } else {
+      lines.append(entry)
+      lineBytes += entry.batch.bytes.count
     }
   }
 
@@ -153,49 +151,11 @@ struct LineQueue {
     var count = 0
     for gap in gaps where gap.target == target { count += gap.lines }
     gaps.removeAll { $0.target == target }
-    lines.removeAll { entry in
-      guard entry.batch.target == target else { return false }
-      lineBytes -= entry.batch.bytes.count
-      count += entry.batch.lines
-      return true
+    var left: [Entry] = []
+    while let entry = popNext() {
+      if entry.batch.target == target { count += entry.batch.lines } else { left.append(entry) }
     }
-    kept.removeAll { entry in
-      guard entry.batch.target == target else { return false }
-      keptBytes -= entry.batch.bytes.count
-      count += entry.batch.lines
-      return true
-    }
+    for entry in left { append(entry) }
     return count
-  }
-}
-
-/// An array whose `popFirst` is cheap.
-private struct Fifo<Element> {
-  private var elements: [Element?] = []
-  private var head = 0
-
-  var isEmpty: Bool { head == elements.count }
-  var count: Int { elements.count - head }
-  var first: Element? { isEmpty ? nil : elements[head] }
-  var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
-
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func replaceLast(with element: Element) { elements[elements.count - 1] = element }
-
-  mutating func popFirst() -> Element? {
-    guard let first else { return nil }
-    elements[head] = nil
-    head += 1
-    if head > 64, head * 2 > elements.count {
-      elements.removeFirst(head)
-      head = 0
-    }
-    return first
-  }
-
-  mutating func removeAll(where isWanted: (Element) -> Bool) {
-    elements = elements[head...].filter { $0.map { !isWanted($0) } ?? false }
-    head = 0
   }
 }

@@ -32,7 +32,7 @@ final class OutputLane: Sendable {
     failed: @escaping @Sendable (Outlet, Int32) -> Void
   ) -> Outlet {
     state.withLock { state in
-      let outlet = Outlet(descriptor, name, state.outlets.count, gap: gap, failed: failed)
+      let outlet = Outlet(self, descriptor, name, state.outlets.count, gap: gap, failed: failed)
       state.outlets.append(outlet)
       return outlet
     }
@@ -48,33 +48,18 @@ final class OutputLane: Sendable {
     do { try Worker.start { self.run() } } catch { state.withLock { $0.hasThread = false } }
   }
 
-  /// Queues text for one of this lane's files, and returns whether the caller should stop adding lines.
+  /// Queues bytes for one of this lane's files, or writes them directly if there is no thread yet. Returns whether the
+  /// caller should stop adding lines.
   @discardableResult
-  func add(_ text: String, _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
-    queue(to: outlet, write: { outlet.write(Array(text.utf8)) }) { queue in
-      queue.add(text, kind, to: outlet.number, at: time)
-    }
-  }
-
-  /// Queues bytes for a binary file, which are never dropped.
-  func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
-    queue(to: outlet, write: { outlet.write(bytes) }) { queue in
-      queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
-    }
-  }
-
-  /// Adds bytes to the queue, or writes them directly if there is no thread yet.
-  private func queue(
-    to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
-  ) -> LineQueue.Room {
+  func add(_ bytes: [UInt8], _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
     if outlet.isOver { return .some }
     let room = state.change { state -> LineQueue.Room? in
       guard state.hasThread else { return nil }
-      add(&state.queue)
+      state.queue.add(bytes, kind, to: outlet.number, at: time)
       return state.queue.room
     }
     if let room { return room }
-    write()
+    outlet.write(bytes)
     return .some
   }
 
@@ -147,14 +132,16 @@ final class Outlet: Sendable {
   let number: Int
   /// Returns the text that is printed in place of dropped lines.
   let gap: @Sendable (LineQueue.Gap) -> String
+  unowned let lane: OutputLane
   private let descriptor: Int32
   private let failed: @Sendable (Outlet, Int32) -> Void
   private let isEnded = Atomic<Bool>(false)
 
   fileprivate init(
-    _ descriptor: Int32, _ name: String, _ number: Int, gap: @escaping @Sendable (LineQueue.Gap) -> String,
-    failed: @escaping @Sendable (Outlet, Int32) -> Void
+    _ lane: OutputLane, _ descriptor: Int32, _ name: String, _ number: Int,
+    gap: @escaping @Sendable (LineQueue.Gap) -> String, failed: @escaping @Sendable (Outlet, Int32) -> Void
   ) {
+    self.lane = lane
     self.descriptor = descriptor
     self.name = name
     self.number = number
@@ -163,6 +150,12 @@ final class Outlet: Sendable {
   }
 
   var isOver: Bool { isEnded.load(ordering: .acquiring) }
+
+  /// Queues text, and returns whether the caller should stop adding lines.
+  @discardableResult
+  func add(_ text: String, _ kind: LineQueue.Kind = .kept, at time: Instant = .origin) -> LineQueue.Room {
+    lane.add(Array(text.utf8), kind, to: self, at: time)
+  }
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 import Glibc
 import LinuxIO
 
@@ -83,15 +84,11 @@ enum PatientFile {
 
   /// Writes a complete file. On failure, returns the error as text and leaves the existing file unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
-    write {
+    let ending = perform(atMost: limit, late: { _ in }) { () -> Int32? in
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }
       return nil
     }
-  }
-
-  /// Calls `write` and returns any error as text. `write` itself returns an error number, or nil if it succeeded.
-  static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
-    switch perform(atMost: limit, late: { _ in }, write) {
+    return switch ending {
     // It is not an error if the reader of a pipe has exited.
     case .done(nil), .done(EPIPE?): nil
     case .done(let code?): String(cString: strerror(code))
@@ -126,6 +123,52 @@ enum PatientFile {
       answer.isGivenUp = true
       if let result = answer.result { return .done(result) }
       return wasStopped == true ? .stopped : .timeIsOver
+    }
+  }
+}
+
+/// Reads files that the user has named; `-` means stdin.
+enum InputFile {
+  /// The maximum file size. No profile, capture or payload is larger.
+  static let sizeLimit = 256 << 20
+
+  /// Reads a file of any size in parts, until `take` returns false.
+  static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
+    let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
+    let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
+    defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+    var block = [UInt8](repeating: 0, count: 1 << 18)
+    while true {
+      let count = Glibc.read(descriptor, &block, block.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))") }
+      guard count > 0, try take(Array(block[..<count])) else { return }
+    }
+  }
+
+  /// The time limit for reading a file other than stdin.
+  private static let patience = Duration.seconds(60)
+
+  /// Reads a file. Errors mention `option` if the path came from an option. A stop signal ends the wait for a file.
+  /// There is no time limit for reading stdin.
+  static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
+    let isStandard = path == "-" || path == "/dev/stdin"
+    let name = (option.map { "\($0) " } ?? "") + (isStandard ? "stdin" : path.isEmpty ? "''" : path)
+    guard isStandard else {
+      return try PatientFile.read(named: name, atMost: patience) {
+        do throws(TextFileError) { return try TextFile.read(path, limit: sizeLimit, within: patience) } catch {
+          throw UsageError("\(name): \(error.reason)")
+        }
+      }
+    }
+    return try PatientFile.read(named: name, atMost: nil) {
+      var bytes: [UInt8] = []
+      try read("-", named: name) { block in
+        bytes += block
+        if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB") }
+        return true
+      }
+      return bytes
     }
   }
 }

@@ -34,15 +34,14 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file has been read, or how many of several files. The line stays below all other output. No
-/// progress is shown for small files, because they are read so quickly.
+/// Shows how much of a file has been read. The line stays below all other output. No progress is shown for small files,
+/// because they are read so quickly.
 final class ReadingProgress {
+  private static let megabyte = 1_000_000
+
   private let console: Console
-  /// The size of the file or the number of files, or 0 if it is unknown, as for a pipe.
+  /// The size of the file, or 0 if it is unknown, as for a pipe.
   private let size: Int
-  /// How many bytes or files to read before redrawing the line, the same amount in the displayed unit, and the name of
-  /// that unit.
-  private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0
 
@@ -50,23 +49,15 @@ final class ReadingProgress {
     self.console = console
     var information = stat()
     size = path == "-" || stat(path, &information) != 0 ? 0 : Int(information.st_size)
-    step = (1_000_000, 1, "MB")
-  }
-
-  /// Creates the progress display for several files.
-  init(files count: Int, _ console: Console) {
-    (self.console, size) = (console, count)
-    step = (20, 20, "files")
   }
 
   func add(_ count: Int) {
     done += count
-    guard done - shown >= step.amount, isatty(STDERR_FILENO) == 1 else { return }
+    guard done - shown >= Self.megabyte, isatty(STDERR_FILENO) == 1 else { return }
     shown = done
-    let (read, all) = (done * step.units / step.amount, size * step.units / step.amount)
+    let (read, all) = (done / Self.megabyte, size / Self.megabyte)
     console.footer =
-      size > done
-      ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) \(step.name)") : "\(read) \(step.name) read"
+      size > done ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) MB") : "\(read) MB read"
   }
 
   func end() { if shown > 0 { console.footer = nil } }

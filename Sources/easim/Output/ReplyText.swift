@@ -62,24 +62,24 @@ enum ReplyText {
   /// difference.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
-    let first = max(0, common / 16 - 1) * 16
-    var lines = ["the first difference is at byte \(common)"]
-    for row in stride(from: first, through: common / 16 * 16, by: 16) {
-      lines.append("expected  \(row < expected.count ? dumpLine(expected, at: row) : end(row))")
-      lines.append("received  \(row < received.count ? dumpLine(received, at: row) : end(row))")
-    }
-    let column = "received  ".count + 6 + common % 16 * 3
-    lines.append(String(repeating: " ", count: column) + "^^")
-    return lines
+    let start = max(0, common / 16 - 1) * 16
+    return ["the first difference is at byte \(common)"]
+      + rows("expected", Array(expected.dropFirst(start)), Array(received.dropFirst(start)), from: start, at: common)
   }
 
   /// Compares bytes from a replay, which may start anywhere in a session.
-  static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
-    guard !expected.isEmpty || !got.isEmpty else { return [] }
+  static func comparison(_ recorded: [UInt8], _ received: [UInt8], from first: Int, at offset: Int) -> [String] {
+    recorded.isEmpty && received.isEmpty ? [] : rows("recorded", recorded, received, from: first, at: offset)
+  }
+
+  /// Shows bytes that begin at offset `first`, up to the line with the difference at `offset`, which is marked.
+  private static func rows(
+    _ title: String, _ wanted: [UInt8], _ received: [UInt8], from first: Int, at offset: Int
+  ) -> [String] {
     let place = offset - first
     var lines: [String] = []
     for row in stride(from: 0, through: place / 16 * 16, by: 16) {
-      for (title, bytes) in [("recorded", expected), ("received", got)] {
+      for (title, bytes) in [(title, wanted), ("received", received)] {
         lines.append("\(title)  \(row < bytes.count ? dumpLine(bytes, at: row, base: first) : end(first + row))")
       }
     }

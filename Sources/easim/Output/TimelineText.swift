@@ -11,14 +11,6 @@ enum TimelineText {
     return "\(time)  \(event.side.rawValue.padded(to: 9))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
   }
 
-  private enum Style {
-    static let plain = ""
-    static let good = "\u{1B}[32m"
-    static let bad = "\u{1B}[31m"
-    static let strong = "\u{1B}[1m"
-    static let quiet = "\u{1B}[2m"
-  }
-
   /// How many characters of a message to show. `--json` and `--transcript` always show the whole message.
   private static let messageLimit = 100
 
@@ -88,14 +80,11 @@ extension Instant {
 
 /// Colors the verdicts in lines: the first word or symbol of a line, and counts such as "2 failed".
 enum JudgedText {
-  private static let green = "\u{1B}[32m"
-  private static let red = "\u{1B}[31m"
-  private static let yellow = "\u{1B}[33m"
   private static let styles = [
-    ("passed", green), ("✓", green), ("failed", red), ("✗", red), ("skipped", yellow), ("!", yellow),
-    ("warning", yellow), ("empty", yellow),
+    ("passed", Style.good), ("✓", Style.good), ("failed", Style.bad), ("✗", Style.bad), ("skipped", Style.doubtful),
+    ("!", Style.doubtful), ("warning", Style.doubtful), ("empty", Style.doubtful),
   ]
-  private static let counted = ["passed": green, "failed": red, "skipped": yellow]
+  private static let counted = ["passed": Style.good, "failed": Style.bad, "skipped": Style.doubtful]
 
   static func colored(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -124,4 +113,14 @@ enum JudgedText {
     }
     return words.joined(separator: " ")
   }
+}
+
+/// Escape sequences that begin a style on a terminal.
+private enum Style {
+  static let plain = ""
+  static let good = "\u{1B}[32m"
+  static let bad = "\u{1B}[31m"
+  static let doubtful = "\u{1B}[33m"
+  static let strong = "\u{1B}[1m"
+  static let quiet = "\u{1B}[2m"
 }

@@ -82,18 +82,16 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   }
   if let profile = options.profile { return try runAccessory(profile, options, console) }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
-  let report = PipeReport(options, console)
+  let report = makeReport(options, console)
   let host = PipeHost(options, on: runtime.loop) { console.err("easim: \($0)") }
-  let cables = CableOptions(options.shared, on: runtime.loop, report: report.show)
+  let cables = CableOptions(options.shared, on: runtime.loop, report: report)
   let context = try HostCommandContext(
     options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
-      var settings = settings
       // Each connection to the listener needs its own session. iAP2 allows several sessions for one protocol, although
       // Apple's systems give an app only one.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
-      return settings
-    }, report: report.show)
+    }, report: report)
   let streams = try PipeStreams(options, on: runtime.loop, console, to: host)
   try cables.openFiles(console)
   cables.openDoor(console)
@@ -114,7 +112,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   if let code = runtime.stopped(console, "; \(progress)") { return code }
   let (code, text) =
     ended && verdict == nil
-    ? (.unreachable, HostCommandContext.nothingVisible) : context.target.explanation(within: options.shared.timeout)
+    ? (.unreachable, HostCommandContext.nothingVisible) : context.explanation(within: options.shared.timeout)
   console.err("easim: \(text)")
   return code
 }
@@ -132,16 +130,16 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
     }
   }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
-  let report = PipeReport(options, console)
+  let report = makeReport(options, console)
   let ports = try RunPorts(
-    on: options.place, options.shared, accessories: 1, on: runtime.loop, console, report: report.show)
+    on: options.place, options.shared, accessories: 1, on: runtime.loop, console, report: report)
   let pipe = PipeAccessory(options, on: runtime.loop) { console.err("easim: \($0)") }
   let lineRate = options.shared.faults.lineRate
   let accessory = SimulatedAccessory(
     profile, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
     on: runtime.loop,
     reportsMessages: true, link: { $0.lineRate = lineRate }, behavior: { PipeBehavior(pipe, otherwise: $0) },
-    report: report.show)
+    report: report)
   let streams = try PipeStreams(options, on: runtime.loop, console, to: pipe)
   try accessory.plugIn()
   _ = runtime.run(until: { pipe.verdict != nil || accessory.failure != nil })
@@ -167,19 +165,12 @@ extension CommandRuntime {
   }
 }
 
-struct PipeReport {
-  private let isVerbose: Bool
-  private let console: Console
-
-  init(_ options: PipeOptions, _ console: Console) {
-    isVerbose = options.isVerbose
-    self.console = console
-  }
-
-  func show(_ event: TimelineEvent) {
+/// Returns a function that prints events to stderr.
+private func makeReport(_ options: PipeOptions, _ console: Console) -> (TimelineEvent) -> Void {
+  { event in
     if case .message = event.kind, !console.showsMessages { return }
     if console.isJSON { return console.errWhole(event.printed.text) }
-    if isVerbose { return console.showProgress(event) }
+    if options.isVerbose { return console.showProgress(event) }
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")
     default: return

@@ -37,10 +37,9 @@ final class PipeStreams {
       return
     }
     refusals = ReportLimit("warnings about connections", on: loop) { console.err("easim: \($0)") }
-    var settings = TransportOptions()
-    settings.allowsRemote = options.shared.allowsRemote
-    settings.allowsOtherUsers = options.shared.takesAnyUser
-    listener = try Transports.listen(at: address, on: loop, options: settings) { [unowned self] in handle($0) }
+    listener = try Transports.listen(at: address, on: loop, options: options.shared.transport) { [unowned self] in
+      handle($0)
+    }
     console.out("\(listener?.address ?? address)")
   }
 
@@ -108,10 +107,7 @@ final class PipeStreams {
 extension SessionRelay.Ending {
   /// True if the cable was unplugged, or false if only the session was closed.
   var isGone: Bool {
-    switch self {
-    case .session(.channelEnded), .session(.linkDown): true
-    default: false
-    }
+    if case .session(let end) = self { end.isGone } else { false }
   }
 }
 

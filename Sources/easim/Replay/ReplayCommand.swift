@@ -228,12 +228,8 @@ private func playApp(
   let cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
   let host = try HostCommandContext(
     options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
-    adjust: { settings in
-      var settings = settings
-      // The app sees all protocols, because the recording does not show which ones the app declared.
-      settings.rules.ignoreInfoPlist()
-      return settings
-    }, report: console.show)
+    // The app sees all protocols, because the recording does not show which ones the app declared.
+    adjust: { $0.rules.ignoreInfoPlist() }, report: console.show)
   try cables.openFiles(console)
   // Unplugging ends the sessions, so their progress must be saved first.
   var progress = app.progress
@@ -242,7 +238,7 @@ private func playApp(
   if app.isOver || runtime.signal != nil {
     return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
   }
-  let (code, text) = host.target.explanation(within: options.shared.timeout)
+  let (code, text) = host.explanation(within: options.shared.timeout)
   console.err("easim: \(text)")
   return Played(code: code)
 }

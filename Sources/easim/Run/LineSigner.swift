@@ -11,11 +11,6 @@ import LinuxIO
 ///   sign 0123…               ──▶   9f3c…         the response for AA03
 ///                            ──▶   error TEXT    if it cannot answer
 /// ```
-///
-/// ```swift
-/// let chip = try LineSigner("exec:read-chip /dev/i2c-1")
-/// let accessory = SimulatedAccessory(profile, at: port, authenticator: chip, on: loop) { … }
-/// ```
 final class LineSigner: AccessoryAuthenticator {
   /// The time limit for an answer. The slowest coprocessors take 1.7 s to sign.
   static let limit = Duration.seconds(10)

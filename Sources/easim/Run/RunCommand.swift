@@ -109,25 +109,24 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
   places.options.mayToggleFaults = RunTerminal.isThere(options.shared)
+  let lineRate = options.shared.faults.lineRate
+  let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
+  let handshakeTimeouts = HandshakeTimeouts(each: options.handshakeTimeout)
+  let link = { (settings: inout LinkSettings) in
+    settings.lineRate = lineRate
+    settings.interByteTimeout = interByteTimeout
+  }
   if let path = options.control {
-    return try ControlledRun(profiles, path: path, runtime, options.shared, console).run(
-      at: places, handshakeTimeout: options.handshakeTimeout, limit: options.limit,
-      interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
+    return try runControlled(
+      profiles, path: path, at: places, handshakeTimeouts, link, runtime, options, console)
   }
   places.isOffered = true
   defer { places.options.closeDoor() }
-  let lineRate = options.shared.faults.lineRate
-  let handshakeTimeouts = HandshakeTimeouts(each: options.handshakeTimeout)
-  let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
-  let keepFile = try options.shared.hostSettings.keeper(console)
+  let keepFile = try options.shared.makeFileKeeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: signer ?? Profiles.coprocessor(for: profile), on: runtime.loop,
-      handshakeTimeouts: handshakeTimeouts, reportsMessages: true,
-      link: {
-        $0.lineRate = lineRate
-        $0.interByteTimeout = interByteTimeout
-      }
+      handshakeTimeouts: handshakeTimeouts, reportsMessages: true, link: link
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1
@@ -237,50 +236,30 @@ private func makeSigner(_ options: RunOptions, _ console: Console) throws -> Lin
   }
 }
 
-/// The accessories of `easim run --control`, which other programs can control.
-struct ControlledRun {
-  private let profiles: [Profile]
-  private let runtime: CommandRuntime
-  private let shared: SharedOptions
-  private let console: Console
-  private let server: ControlServer
-  private let socket: ControlPort
-
-  init(
-    _ profiles: [Profile], path: String, _ runtime: CommandRuntime, _ shared: SharedOptions, _ console: Console
-  ) throws {
-    (self.profiles, self.runtime, self.shared, self.console) = (profiles, runtime, shared, console)
-    var settings = ControlServer.Settings(shared, on: runtime.loop)
-    settings.reportsMessages = true
-    settings.report = console.show
-    server = ControlServer(settings, on: runtime.loop)
-    socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
+/// Runs the accessories of `easim run --control`, which other programs can control.
+private func runControlled(
+  _ profiles: [Profile], path: String, at places: RunPorts, _ handshakeTimeouts: HandshakeTimeouts,
+  _ link: @escaping (inout LinkSettings) -> Void, _ runtime: CommandRuntime, _ options: RunOptions, _ console: Console
+) throws -> ExitCode {
+  var settings = ControlServer.Settings(options.shared, on: runtime.loop)
+  settings.reportsMessages = true
+  settings.report = console.show
+  let server = ControlServer(settings, on: runtime.loop)
+  let socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
+  let captures = CaptureServer.of(server, on: runtime.loop, console)
+  defer {
+    captures?.close()
+    socket.close()
   }
-
-  func run(
-    at places: RunPorts, handshakeTimeout: Duration, limit: Duration?, interByteTimeout: Milliseconds?
-  ) throws -> ExitCode {
-    let captures = CaptureServer.of(server, on: runtime.loop, console)
-    defer {
-      captures?.close()
-      socket.close()
-    }
-    let ports = try places.ports(for: profiles)
-    let lineRate = shared.faults.lineRate
-    for (profile, port) in zip(profiles, ports) {
-      _ = try server.run(
-        profile, at: port, handshakeTimeouts: HandshakeTimeouts(each: handshakeTimeout),
-        link: {
-          $0.lineRate = lineRate
-          $0.interByteTimeout = interByteTimeout
-        })
-    }
-    let terminal = try RunTerminal(places.options, shared, console, on: runtime.loop, perform: server.performOnAll)
-    _ = runtime.run(until: { terminal?.isOver == true }, limit: limit)
-    terminal?.close()
-    server.stop()
-    runtime.settle(until: { server.isQuiet })
-    console.err("easim: unplugged")
-    return .done
+  for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
+    _ = try server.run(profile, at: port, handshakeTimeouts: handshakeTimeouts, link: link)
   }
+  let terminal = try RunTerminal(
+    places.options, options.shared, console, on: runtime.loop, perform: server.performOnAll)
+  _ = runtime.run(until: { terminal?.isOver == true }, limit: options.limit)
+  terminal?.close()
+  server.stop()
+  runtime.settle(until: { server.isQuiet })
+  console.err("easim: unplugged")
+  return .done
 }

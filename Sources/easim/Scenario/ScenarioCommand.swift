@@ -145,8 +145,35 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
 private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   switch file {
   case .scenario(let scenario): try play(scenario, options, console)
-  case .plan(let plan): try PlanPlay(plan, options, console).play()
+  case .plan(let plan): try play(plan, options, console)
   }
+}
+
+/// Runs a scenario that has `apps`, such as one written by `easim soak`, in virtual time, and checks the rules that
+/// every simulated world must obey.
+private func play(_ plan: SoakPlan, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let unfit = [
+    ("--client", options.client != nil), ("--at", options.place != nil), ("--real-time", options.isRealTime),
+  ]
+  for (option, _) in unfit.filter(\.1) {
+    throw UsageError("\(option) is for scenarios with one app and expectations, but this scenario has 'apps'")
+  }
+  var plan = plan
+  plan.seed = options.shared.seed ?? plan.seed
+  plan.faults = options.shared.faults.map { CableFault($0) } + plan.faults
+  let recorder = try CaptureFile.asked(for: options.shared, console, origin: nil)
+  let transcript = try TranscriptFile.asked(for: options.shared, console)
+  let outcome = Soak.run(
+    plan, event: console.show, line: transcript.map { file in { file.write($0) } }, recorder: recorder)
+  for violation in outcome.violations.dropFirst() {
+    console.show(
+      TimelineEvent(time: violation.time, side: .app, kind: .warning("\(violation.rule): \(violation.text)")))
+  }
+  let first = outcome.violations.first
+  console.result(
+    Verdict(reasons: outcome.violations.map { "\($0)" }), first.map { "\($0.rule): \($0.text)" } ?? "all passed",
+    at: first?.time ?? .origin + plan.length)
+  return first == nil ? .done : .checkFailed
 }
 
 private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {

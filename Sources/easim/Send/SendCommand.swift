@@ -60,10 +60,10 @@ struct SendOptions: CommandOptions {
     },
     Option("--file", \.script, as: "F", "send the contents of a file", isRepeatable: true) { $0.send(.file($1)) },
     Option("--expect", \.script, as: "echo|none|WHAT", "the expected reply (see above)", isRepeatable: true) {
-      try $0.expect(SendScript.Expectation(word: $1))
+      try $0.expect($1)
     },
     Option("--read", \.script, as: "N|TIME|until:S", "how much of the reply to read", isRepeatable: true) {
-      try $0.read(SendScript.Reading(word: $1))
+      try $0.read($1)
     },
     Option("--escape", \.escapes, "interpret \\r \\n \\t \\0 \\xHH and \\\\ in texts as single bytes"),
     .protocolName,
@@ -113,11 +113,11 @@ struct SendOptions: CommandOptions {
     }
     var random = random
     let size = size ?? 10_000
-    let payload: SendPayload =
-      isTenThousand || pattern == .eademo
-      ? .eademo(CountingPattern.bytes(size)) : .unique(UniqueStream(seed: random.next(), session: 0), size)
+    let stream =
+      isTenThousand || pattern == .eademo ? nil : UniqueStream(seed: random.next(), session: 0)
+    let payload = SendPayload(bytes: stream?.bytes(0..<size) ?? CountingPattern.bytes(size), stream: stream)
     switch script.onlyExpectation {
-    case nil where !script.readsMore, SendScript.Expectation.none? where !script.readsMore:
+    case nil where !script.readsMore, ReplyWord.none? where !script.readsMore:
       return Sender.Plan(
         exchanges: [.init(payload.bytes, ReplyRule(.anything, reading: .nothing))], payload: payload)
     case .echo? where !script.readsMore:
@@ -131,18 +131,18 @@ struct SendOptions: CommandOptions {
 }
 
 private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitCode {
-  let files = try options.shared.reports.map { try ReportFile("--report", $0, ReportSuite.forms) }
+  let files = try options.shared.reports.map { try ReportFile($0, ReportSuite.forms) }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let begin = runtime.loop.now
-  let (code, text, requests) = try send(options, on: runtime, console)
-  files.write(ReportSuite.send(code, text, requests, time: runtime.loop.now - begin), console)
+  let (code, text, cases) = try send(options, on: runtime, console)
+  files.write(ReportSuite("easim send", time: runtime.loop.now - begin, cases, output: text), console)
   return code
 }
 
-/// Sends the bytes. Returns the exit code, a description of the outcome, and the requests with their answers.
+/// Sends the bytes. Returns the exit code, a description of the outcome, and a test case for each request.
 private func send(
   _ options: SendOptions, on runtime: CommandRuntime, _ console: Console
-) throws -> (ExitCode, String, Sender.Requests) {
+) throws -> (ExitCode, String, [ReportCase]) {
   let timeout = options.shared.timeout
   let plan = try options.plan(runtime.loop.random.derived("send"))
   if let text = options.unescaped {
@@ -167,9 +167,10 @@ private func send(
   }
   sender.conclude(isPatient: runtime.signal == nil)
   if options.isRaw { console.outRaw(sender.replies) }
-  let requests = sender.requests
-  if let verdict = sender.verdict { return (verdict, sender.ending, requests) }
-  if let refusal = host.refusal, host.explainRefusal(console) { return (.refused, refusal.sentence, requests) }
+  if let verdict = sender.verdict { return (verdict, sender.ending, sender.cases(verdict, sender.ending)) }
+  if let refusal = host.refusal, host.explainRefusal(console) {
+    return (.refused, refusal.sentence, sender.cases(.refused, refusal.sentence))
+  }
   let code: ExitCode
   let text: String
   if let stopper = runtime.stopper {
@@ -177,29 +178,14 @@ private func send(
   } else if ended {
     (code, text) = (.unreachable, HostCommandContext.nothingVisible)
   } else if !sender.sawAccessory, host.isMissing {
-    (code, text) = host.target.explanation(within: timeout)
+    (code, text) = host.explanation(within: timeout)
   } else {
     (code, text) = (.timedOut, "timed out after \(DurationText.format(timeout)); \(sender.progress)")
   }
   console.err("easim: \(text)")
-  if code == .timedOut, heardNothing, options.shared.tolerance.firstWriteDelay == .zero {
+  if code == .timedOut, heardNothing, options.shared.firstWriteDelay == .zero {
     console.err(
       "easim: if the accessory loses bytes that arrive right after a session opens, try --first-write-delay 500ms")
   }
-  return (code, text, requests)
-}
-
-extension ReportSuite {
-  /// Creates the report of `easim send`, in which each request is a test case. Requests that follow a failed request
-  /// were not sent.
-  fileprivate static func send(_ code: ExitCode, _ text: String, _ requests: Sender.Requests, time: Duration) -> Self {
-    let cases = requests.names.enumerated().map { index, name in
-      let outcome: ReportCase.Outcome =
-        code == .done || index < requests.answered
-        ? requests.unjudged[index] ? .skipped("the reply was not compared, because --expect was not given") : .passed
-        : index == requests.answered || requests.names.count == 1 ? .failed(text) : .skipped("it was not sent")
-      return ReportCase("send", name, outcome)
-    }
-    return ReportSuite("easim send", time: time, cases, output: text)
-  }
+  return (code, text, sender.cases(code, text))
 }

@@ -1,6 +1,9 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryLoad
+import AccessoryProfiles
 import Glibc
+import LinuxIO
 
 extension CommandSpec {
   static let serve = CommandSpec(
@@ -136,11 +139,68 @@ extension ControlServer.Settings {
     eventText = CaptureFile.comment
     version = Version.current
     allowsExec = shared.allowsExec
-    transport.allowsRemote = shared.allowsRemote
-    transport.allowsOtherUsers = shared.takesAnyUser
+    transport = shared.transport
     self.media = easim.media
     profiles = Profiles.library
     coprocessor = { Profiles.coprocessor(for: $0) }
     seed = shared.seed ?? .random(in: 1...UInt64(Int.max))
+  }
+}
+
+/// The folder of `easim serve --keep DIR`, which contains reports of runs, and captures that are written during
+/// recording.
+final class KeptFolder: KeptFiles {
+  /// The maximum size of a file that a client can read.
+  private static let longestFile = 256 << 20
+
+  private let path: String
+
+  init(_ path: String) throws(UsageError) {
+    self.path = path
+    for folder in [path, "\(path)/captures", "\(path)/runs"] {
+      try PatientFile.makeFolder(folder, named: "--keep \(path)")
+    }
+  }
+
+  var stamp: String { StartTime.text(time(nil) * 1_000_000).replacing(":", with: ".") }
+
+  func makeFile(_ name: String) throws -> any KeptFile {
+    let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { throw SystemError("write \(path)/\(name)", code: errno) }
+    return KeptDescriptor(descriptor)
+  }
+
+  func write(_ bytes: [UInt8], to name: String) throws {
+    if let slash = name.lastIndex(of: "/") {
+      let folder = "\(path)/\(name[..<slash])"
+      if mkdir(folder, 0o755) != 0, errno != EEXIST { throw SystemError("make \(folder)", code: errno) }
+    }
+    try WholeFile("\(path)/\(name)").write(bytes)
+  }
+
+  func names(in folder: String) -> [String] {
+    (Folder.names(in: "\(path)/\(folder)") ?? []).filter { !$0.hasPrefix(".") }
+  }
+
+  func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }
+}
+
+/// A file to which bytes are written as they arrive.
+private final class KeptDescriptor: KeptFile {
+  private var descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close() }
+
+  func write(_ bytes: [UInt8]) -> String? {
+    guard descriptor >= 0, let code = FileWriting.write(bytes, to: descriptor) else { return nil }
+    close()
+    return "it could not be written: \(String(cString: strerror(code)))"
+  }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
   }
 }

@@ -53,7 +53,7 @@ enum CaptureFile {
     let recorder = CaptureRecorder(
       program: "easim \(Version.current)", epoch: origin.map(epoch) ?? 0,
       comment: "easim capture\(seed)", gate: gate
-    ) { console.pace(file, file.add($0), by: gate) }
+    ) { console.pace(file, file.lane.add($0, .kept, to: file, at: .origin), by: gate) }
     console.witnesses.append { [weak recorder] event in recorder?.note(comment(on: event), at: event.time) }
     return recorder
   }
@@ -86,7 +86,7 @@ final class TranscriptFile {
   let gate = CableGate()
   let shownBytes: Int
   private let console: Console
-  private let file: LineKeeper
+  private let file: Outlet
 
   /// Opens and empties the file given by `--transcript`. Call this only after checking the rest of the command line.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
@@ -103,13 +103,13 @@ final class TranscriptFile {
       console.makeKeeper(descriptor, named: name), console, shared.transcriptBytes ?? Transcript.usualBytes)
   }
 
-  private init(_ file: LineKeeper, _ console: Console, _ shownBytes: Int) {
+  private init(_ file: Outlet, _ console: Console, _ shownBytes: Int) {
     self.file = file
     self.shownBytes = shownBytes
     self.console = console
   }
 
-  func write(_ line: String) { console.pace(file, file.add(line), by: gate) }
+  func write(_ line: String) { console.pace(file, file.add("\(line)\n"), by: gate) }
 }
 
 extension World.Settings {

@@ -1,24 +1,25 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
-import Certificates
 import IAP2
 
 /// What all commands that connect to accessories share: a device with an app, the selected accessory, the transcript
 /// and the capture.
 final class HostCommandContext {
-  let target: AccessoryTarget
   let app: AppView
   private(set) var hadCable = false
   /// Whether no cable was ever connected, or the accessory on the last cable never became ready.
-  var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
+  var isMissing: Bool { !hadCable || dialer.isUnfinished }
   /// An address to print where Apple's frameworks print an object's address. The address has no meaning outside this
   /// process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message to print if the app's Info.plist hides all accessories that are present.
   static let nothingVisible = "accessories are connected, but the app sees none of them"
+  private let address: Address
+  private let dialer: Dialer
   private let device: Device
   private let options: CableOptions
   private let runtime: CommandRuntime
@@ -45,12 +46,12 @@ final class HostCommandContext {
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
     on runtime: CommandRuntime, _ options: CableOptions, _ console: Console,
-    adjust: (AppSettings) -> AppSettings = { $0 },
+    adjust: (inout AppSettings) -> Void = { _ in },
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
-    self.runtime = runtime
-    self.options = options
-    let app = adjust(try Self.app(shared))
+    (self.address, self.runtime, self.options) = (address, runtime, options)
+    var app = try Self.app(shared)
+    adjust(&app)
     var settings = try DeviceSettings(shared, at: address, timeout: shared.timeout, on: runtime.loop, console)
     settings.policy = policy
     let device = Device(settings: settings, on: runtime.loop) { [refusals] event in
@@ -58,9 +59,15 @@ final class HostCommandContext {
       report(event)
     }
     self.device = device
-    target = try AccessoryTarget(
-      at: address, protocolName: shared.protocolName, for: device, on: runtime, options: options,
-      console: console
+    let protocolName = shared.protocolName
+    let chosen = try AccessoryChoice.identity(at: address, protocolName, on: runtime, console)
+    dialer = try media.makeDialer(
+      to: address, for: device, on: runtime.loop, options: options.transport,
+      wanted: .one { accessory in
+        if let chosen { return accessory.identity == chosen }
+        guard let protocolName, !address.namesOneAccessory else { return true }
+        return accessory.mayOffer(protocolName)
+      }
     ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
   }
@@ -86,15 +93,25 @@ final class HostCommandContext {
     return settings
   }
 
+  /// Starts connecting to the accessory.
+  func start() throws { try dialer.start() }
+
+  /// Returns the exit code and message if no accessory became ready in time or if none can appear.
+  func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
+    if dialer.isUnfinished, let trouble = dialer.trouble {
+      return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
+    }
+    return (.unreachable, dialer.failure?.description ?? address.explanation(of: dialer.trouble, within: timeout))
+  }
+
   /// Runs until `condition` is true, a signal arrives, `limit` passes, or no accessory can appear. Afterwards, calls
   /// `closing`, unplugs all cables, and returns whether `condition` is true.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
-    do { try target.dialer.start() } catch {
+    do { try start() } catch {
       stop(closing)
       throw error
     }
-    let dialer = target.dialer
-    let isHopeless = { [refusals] in dialer.failure != nil || refusals.refusal != nil }
+    let isHopeless = { [dialer, refusals] in dialer.failure != nil || refusals.refusal != nil }
     let ended = runtime.run(until: { condition() || isHopeless() }, limit: limit) && !isHopeless()
     stop(closing)
     runtime.settle(until: { isUnplugged })
@@ -104,7 +121,7 @@ final class HostCommandContext {
   /// Stops connecting to accessories, and unplugs all cables. ``isUnplugged`` becomes true one or two turns of the loop
   /// later.
   func stop(_ closing: () -> Void = {}) {
-    target.dialer.stop()
+    dialer.stop()
     hadCable = device.cableCount > 0
     closing()
     app.close()
@@ -114,15 +131,29 @@ final class HostCommandContext {
   var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
 }
 
-extension DeviceSettings {
-  /// Creates a command's device settings from its options and from the time limit of the whole command.
-  init(
-    _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
-  ) throws {
-    self.init(authenticator: AccessoryVerifier())
-    (reportsMessages, watchesLines) = (true, true)
-    peer.link.lineRate = shared.faults.lineRate
-    try shared.hostSettings.apply(to: &self, on: loop, console)
-    shared.tolerance.apply(to: &self, at: address, timeout: timeout)
+/// Remembers the first event that reports a refused accessory, and prints an explanation.
+final class RefusalWatch {
+  private(set) var refusal: Refusal?
+
+  func see(_ event: TimelineEvent) {
+    if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
+  }
+
+  /// Prints an explanation of the refusal, or returns false if there was none.
+  func explain(_ console: Console) -> Bool {
+    guard let refusal else { return false }
+    console.err("easim: \(refusal.sentence)")
+    console.err("easim: try: \(refusal.advice)")
+    return true
+  }
+}
+
+extension SessionEnd {
+  /// True if the cable was unplugged, or false if only the session was closed.
+  var isGone: Bool {
+    switch self {
+    case .channelEnded, .linkDown: true
+    default: false
+    }
   }
 }

@@ -16,27 +16,19 @@ final class RollCall {
 
   private let finder: any AccessoryFinder
   private let loop: any EventLoop
-  private let patience: Duration
   private var pending: Set<String>
   private var attempts: [String: any Connecting] = [:]
   private var listeners: [String: Listener] = [:]
-
-  /// How long a connected accessory may take to start iAP2. Accessories repeat the detection sequence every second.
-  static var patience: Duration { .seconds(5) }
 
   /// Creates a roll call without starting it.
   ///
   /// - Parameters:
   ///   - accessories: the remembered accessories. Accessories whose `trouble` is already set are skipped.
   ///   - finder: connects to the accessories.
-  init(
-    of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
-    patience: Duration = RollCall.patience
-  ) {
+  init(of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop) {
     self.accessories = accessories
     self.finder = finder
     self.loop = loop
-    self.patience = patience
     pending = Set(accessories.filter { $0.trouble == nil }.map(\.key))
   }
 
@@ -85,8 +77,7 @@ final class RollCall {
   }
 
   private func listen(to opened: OpenedCable, _ accessory: FoundAccessory) {
-    listeners[accessory.key] = Listener(opened, accessory.address, on: loop, patience: patience) {
-      [unowned self] trouble in
+    listeners[accessory.key] = Listener(opened, accessory.address, on: loop) { [unowned self] trouble in
       listeners[accessory.key] = nil
       finish(accessory.key, trouble)
     }
@@ -98,26 +89,50 @@ final class RollCall {
   }
 }
 
+extension RollCall {
+  /// Returns the accessories that are present. If the medium only remembers accessories, connects once to each of them
+  /// to find out whether it is present.
+  ///
+  /// - Parameter runtime: created only if a connection is needed.
+  static func of(
+    _ sighting: Sighting, at address: Address, on runtime: () throws -> CommandRuntime
+  ) throws -> [FoundAccessory] {
+    let known = sighting.accessories
+    guard sighting.isRemembered, known.contains(where: { $0.trouble == nil }) else { return known }
+    let runtime = try runtime()
+    let finder = try media[address].makeFinder(for: address, on: runtime.loop, options: TransportOptions())
+    let call = RollCall(of: known, by: finder, on: runtime.loop)
+    try call.start()
+    _ = runtime.run(until: { call.isOver }, limit: limit)
+    call.stop(after: limit)
+    return call.accessories
+  }
+
+  /// The time limit for connecting and then waiting for each accessory's first bytes.
+  private static var limit: Duration { .seconds(25) }
+}
+
 private final class Listener: ChannelHandler {
+  /// How long a connected accessory may take to start iAP2. Accessories repeat the detection sequence every second.
+  private static let patience = Duration.seconds(5)
+
   private let opened: OpenedCable
   private let address: Address
-  private let patience: Duration
   private let completion: (TransportError?) -> Void
   private var beginning = IAP2Beginning()
   private var limit: LoopTimer?
   private var isOver = false
 
   init(
-    _ opened: OpenedCable, _ address: Address, on loop: any EventLoop, patience: Duration,
-    completion: @escaping (TransportError?) -> Void
+    _ opened: OpenedCable, _ address: Address, on loop: any EventLoop, completion: @escaping (TransportError?) -> Void
   ) {
-    (self.opened, self.address, self.patience, self.completion) = (opened, address, patience, completion)
+    (self.opened, self.address, self.completion) = (opened, address, completion)
     opened.cable.main.start(self)
-    limit = loop.schedule(after: patience) { [unowned self] in finish(silence) }
+    limit = loop.schedule(after: Self.patience) { [unowned self] in finish(silence) }
   }
 
   private var silence: TransportError {
-    let time = DurationText.format(patience)
+    let time = DurationText.format(Self.patience)
     let what = beginning.count == 0 ? "sends nothing for \(time)" : "sends \(beginning.sample), which is not iAP2"
     return .unusable(address, "the device connects but \(what), so it may use this service for another protocol")
   }

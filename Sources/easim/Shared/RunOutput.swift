@@ -3,6 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryRuns
 import Glibc
+import LinuxIO
 
 /// What all commands with a report share: the shard, the baseline for a comparison, and the report files.
 ///
@@ -15,7 +16,7 @@ struct RunOutput<Result: Report> {
   fileprivate var earlier: Result?
   fileprivate let baseline: String?
   private let tolerance: Double
-  private var files: [ReportFile]
+  private let files: [ReportFile]
   fileprivate let console: Console
 
   /// - Parameter count: the number of items to divide among shards. If the count is 1, the shard given by the
@@ -26,7 +27,7 @@ struct RunOutput<Result: Report> {
     baseline = shared.baseline
     earlier = try shared.baseline.flatMap { Result.self == CheckReport.self && $0.contains(Self.firmware) ? nil : $0 }
       .map { try Result(json: InputFile.read($0, option: "--baseline"), file: $0) }
-    files = try shared.reports.map { try ReportFile("--report", $0, Result.forms) }
+    files = try shared.reports.map { try ReportFile($0, Result.forms) }
     shard = try Self.shard(shared, count, console)
     if !shard.isWhole, shared.baseline != nil {
       throw UsageError(
@@ -43,10 +44,6 @@ struct RunOutput<Result: Report> {
       if let note = variables.note { console.err("easim: \(note)") }
       return variables.shard ?? .whole
     } catch { throw UsageError("\(error)") }
-  }
-
-  mutating func add(_ option: String, _ path: String, _ form: ReportForm) throws {
-    files.append(try ReportFile(option, path, Result.forms, form: form))
   }
 
   func check(_ report: Result) throws {
@@ -81,5 +78,48 @@ extension RunOutput<CheckReport> {
         "easim: --baseline: firmware \(version.printable) has no report at \(path): nothing is compared")
     }
     earlier = try CheckReport(json: InputFile.read(path, option: "--baseline"), file: path)
+  }
+}
+
+/// A file to write a report to. The file's extension selects the format.
+///
+/// The path is checked before the run, so that a missing folder does not waste an hour of measuring. The file is
+/// written completely or not at all.
+struct ReportFile {
+  private let form: ReportForm
+  private let path: String
+  private let file: WholeFile
+  private let name: String
+
+  /// Creates the file that `--report` names, for a report in one of the formats in `forms`.
+  init(_ path: String, _ forms: [ReportForm]) throws {
+    let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+    guard path.contains("."), let form = forms.first(where: { $0.rawValue == ending }) else {
+      let endings = forms.map { ".\($0.rawValue)" }
+      let others = endings.dropLast().joined(separator: ", ")
+      throw UsageError(
+        "--report \(path): expected a name that ends in \(others.isEmpty ? "" : "\(others) or ")\(endings.last ?? "")")
+    }
+    (self.form, self.path) = (form, path)
+    name = "--report \(path)"
+    file = try PatientFile.whole(path, named: name)
+  }
+}
+
+extension [ReportFile] {
+  func write(_ report: some WritableReport, _ console: Console) {
+    for file in self { file.write(report, console) }
+  }
+}
+
+extension ReportFile {
+  fileprivate func write(_ report: some WritableReport, _ console: Console) {
+    var text: String?
+    if form == .html, let trace = console.trace, trace.isWanted, let report = report as? any Report {
+      text = report.html(traced: trace.address(from: path))
+    }
+    if let reason = PatientFile.write(Array((text ?? report.text(as: form)).utf8), to: file) {
+      console.lose(name, reason)
+    }
   }
 }

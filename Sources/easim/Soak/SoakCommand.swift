@@ -1,8 +1,5 @@
-import AccessoryCables
-import AccessoryCore
-import AccessoryRuns
+import AccessoryFormats
 import AccessorySoak
-import Glibc
 
 extension CommandSpec {
   static let soak = CommandSpec(
@@ -37,7 +34,7 @@ extension CommandSpec {
       "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up",
       "easim soak --seeds 1000 --shard 3/8 --report /tmp/soak-3.json",
     ],
-    run: { (options: SoakOptions, console) in try SoakSession(SoakRun(options, console), console).run() })
+    run: { (options: SoakOptions, console) in try SoakSession(options, console).run() })
 }
 
 struct SoakOptions: CommandOptions {
@@ -75,60 +72,4 @@ struct SoakOptions: CommandOptions {
     .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]), .exclusive(["--shard", "--capture"]),
     .exclusive(["--shard", "--for"], because: "to divide the worlds, their number must be known: add --seeds"),
   ]
-}
-
-struct SoakRun {
-  let recipe: SoakRecipe
-  let first: UInt64
-  /// How many worlds the whole run has, or nil if the run has a time limit instead.
-  let total: Int?
-  let output: RunOutput<SoakReport>
-  let allowsEmpty: Bool
-  let time: Duration?
-  let jobs: Int
-  let folder: String?
-  let transcript: TranscriptFile?
-  let recorder: CaptureRecorder?
-
-  init(_ options: SoakOptions, _ console: Console) throws {
-    var recipe = SoakRecipe()
-    if let reference = options.profile {
-      recipe.profile = (reference, try Profiles.library.template(reference))
-    }
-    recipe.forbidden = options.forbidden
-    self.recipe = recipe
-    first = options.first
-    time = options.time
-    total = time == nil ? Int(options.count) : nil
-    output = try RunOutput(options.shared, dividing: total ?? .max, console)
-    if time != nil, !output.shard.isWhole {
-      throw UsageError(
-        "--for cannot be divided, because the number of worlds is not known: use --seeds, or --shard 1/1")
-    }
-    allowsEmpty = options.shared.allowsEmpty
-    jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    folder = options.folder
-    for (option, path) in [("--transcript", options.shared.transcript), ("--capture", options.shared.capture)]
-    where path != nil && total != 1 {
-      throw UsageError("\(option) shows one world only: add --seeds 1")
-    }
-    var shared = options.shared
-    shared.seed = first
-    if total != 1, let trace = try CaptureFile.trace(for: shared, console, isVirtual: true) {
-      trace.isWanted = false
-      // The trace shows one failed world instead of the whole run.
-      shared.trace = nil
-    }
-    recorder = try CaptureFile.asked(for: shared, console, origin: nil)
-    transcript = try TranscriptFile.asked(for: options.shared, console)
-    // The folder is created before the run, so that an error is reported immediately instead of after hours.
-    if let folder { try PatientFile.makeFolder(folder, named: "--save \(folder)") }
-  }
-
-  var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
-
-  /// How many worlds this shard has, or nil if the run has a time limit instead.
-  var count: UInt64? { share.map { UInt64($0.count) } }
-
-  private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
 }

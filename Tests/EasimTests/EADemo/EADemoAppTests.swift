@@ -128,29 +128,6 @@ import Testing
     #expect(!demo.app.isBusy)
   }
 
-  @Test mutating func anAccessoryThatGoesTakesItsSessionWithIt() {
-    open()
-    _ = demo.handle(.received([1]))
-    #expect(
-      demo.handle(.ended("the other end closed the channel")) == [
-        "session on com.example.echo ended: the other end closed the channel; sent 0 bytes, received 1 byte"
-      ])
-    #expect(demo.handle(.disappeared(echo)) == ["disconnected: Echo (S8) [com.example.echo] connectionID 8"])
-    #expect(demo.app.session == nil && demo.app.failure == nil)
-    #expect(demo.type("string x") == ["! no session is open; open one first"])
-  }
-
-  @Test mutating func aSessionThatGoesUnderACommandIsAFailure() {
-    open()
-    _ = demo.type("10k")
-    _ = demo.handle(.sent(100))
-    #expect(
-      demo.handle(.ended("gone")) == [
-        "! session on com.example.echo ended: gone; sent 100 bytes, received 0 bytes"
-      ])
-    #expect(demo.app.failure == .gone && !demo.app.isBusy)
-  }
-
   @Test mutating func closingIsDoneWhenTheSessionIsOver() {
     open()
     #expect(demo.type("close") == ["close"])
@@ -184,12 +161,6 @@ import Testing
     #expect(demo.type("background") == ["in the background", "move to background"])
     #expect(demo.type("background") == [])
     #expect(demo.type("foreground") == ["in the foreground", "move to foreground"])
-  }
-
-  @Test mutating func quittingClosesTheSessionFirst() {
-    #expect(demo.type("quit") == ["quit"])
-    open()
-    #expect(demo.type("quit") == ["close", "quit"])
   }
 
   @Test mutating func theDetailsOfAnAccessoryCannotSteerTheTerminal() {

@@ -64,8 +64,7 @@ import Testing
       command.words.split(separator: " ").map(String.init)
       + command.reports.flatMap { ["--report", place.file("report.\($0)")] }
     try check(
-      command.name + ".txt",
-      "$ easim \(command.words)\n" + (try Self.run(words, hidesErrors: command.hidesErrors, in: place)))
+      command.name + ".txt", "$ easim \(command.words)\n" + (try run(words, hidesErrors: command.hidesErrors)))
     for form in command.reports {
       let text = String(decoding: try #require(place.bytes("report.\(form)")), as: UTF8.self)
       // The committed files have no carriage returns, but CSV output does.
@@ -75,15 +74,12 @@ import Testing
   }
 
   @Test func everyCommandHasTheHelpThatItHad() throws {
-    let place = TemporaryFolder()
-    let overview = try Self.run(["help"], hidesErrors: false, in: place)
+    let overview = try run(["help"])
     // A line that lists a command looks like " burst load test: …".
     let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
       .compactMap { $0.split(separator: " ").first.map(String.init) }.filter { $0.allSatisfy(\.isLetter) }
     #expect(commands.count > 15)
-    let pages = try commands.map {
-      "$ easim help \($0)\n" + (try Self.run(["help", $0], hidesErrors: false, in: place))
-    }
+    let pages = try commands.map { "$ easim help \($0)\n" + (try run(["help", $0])) }
     try check("help.txt", ([overview] + pages).joined(separator: "\n"))
   }
 
@@ -100,22 +96,21 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  private static func run(_ words: [String], hidesErrors: Bool, in place: TemporaryFolder) throws -> String {
-    let (out, err) = (place.file("out"), place.file("err"))
-    let descriptors = [out, err].map { (path: String) -> Int32 in
-      Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+  /// Runs a command in the root of the repository, because the paths of its reports are relative to the root.
+  private func run(_ words: [String], hidesErrors: Bool = false) throws -> String {
+    let script = #"cd "$0" && exec "$@""#
+    let end = try Program(path: "/bin/sh", ["-c", script, Repository.root, BuiltProducts.easim] + words).wait()
+    let errors = hidesErrors ? "" : end.err.split(separator: "\n").map { "stderr: \($0)\n" }.joined()
+    return end.out + errors + end.ending.line
+  }
+}
+
+extension Program.Ending {
+  /// A line with the exit code, as the committed files have it.
+  var line: String {
+    switch self {
+    case .exit(let code): "exit code \(code)\n"
+    case .killed(let signal): "killed by \(signal)\n"
     }
-    // The commands run in the root of the repository, because the paths of their reports are relative to the root.
-    let command = #"cd "$0" && exec "$@""#
-    let pid = try Spawn(
-      "/bin/sh", ["-c", command, Repository.root, BuiltProducts.easim] + words, environment: [:], out: descriptors[0],
-      err: descriptors[1]
-    ).pid
-    descriptors.forEach { close($0) }
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    let errors = hidesErrors ? "" : String(decoding: place.bytes("err") ?? [], as: UTF8.self)
-    let shown = errors.split(separator: "\n", omittingEmptySubsequences: true).map { "stderr: \($0)\n" }.joined()
-    return String(decoding: place.bytes("out") ?? [], as: UTF8.self) + shown + "exit code \(status >> 8 & 0xFF)\n"
   }
 }

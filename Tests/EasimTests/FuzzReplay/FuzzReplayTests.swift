@@ -1,6 +1,5 @@
-import AccessoryCore
+import Foundation
 import FuzzTargets
-import Glibc
 import TestSupport
 import Testing
 
@@ -10,10 +9,11 @@ import Testing
     "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
   ])
   func noFindingComesBack(target: String) throws {
-    let findings = try Findings(of: target)
+    let files = Repository.files(under: "Fuzz/Findings/\(target)")
     // The folder contains at least a README, so an empty list means that the folder has been moved.
-    #expect(!findings.files.isEmpty)
-    for bytes in findings.files {
+    #expect(!files.isEmpty)
+    for file in files {
+      let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: "\(Repository.root)/\(file)")))
       switch target {
       case "FuzzWire": FuzzedWire.play(bytes)
       case "FuzzMessages": FuzzedMessage.play(bytes)
@@ -23,24 +23,5 @@ import Testing
       default: FuzzedProfile.play(bytes)
       }
     }
-  }
-}
-
-private struct Findings {
-  struct Unreadable: Error { let path: String }
-
-  let files: [[UInt8]]
-
-  init(of target: String) throws {
-    let folder = "\(Repository.root)/Fuzz/Findings/\(target)"
-    guard let names = Folder.names(in: folder) else { throw Unreadable(path: folder) }
-    var files: [[UInt8]] = []
-    for name in names where !name.hasPrefix(".") {
-      guard let file = fopen("\(folder)/\(name)", "r") else { throw Unreadable(path: "\(folder)/\(name)") }
-      defer { fclose(file) }
-      var bytes = [UInt8](repeating: 0, count: 65_536)
-      files.append(Array(bytes.prefix(fread(&bytes, 1, bytes.count, file))))
-    }
-    self.files = files
   }
 }

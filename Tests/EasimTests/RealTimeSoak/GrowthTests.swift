@@ -16,16 +16,10 @@ import Testing
     return growth
   }
 
-  @Test func aProcessThatStaysAsItIsDoesNotGrow() {
+  @Test func whatPassesIsNoGrowth() {
     #expect(growth().complaint == nil)
-  }
-
-  @Test func whatItNeedsToWarmUpIsNoGrowth() {
-    #expect(growth(memory: { 5_000 + min($0, 29) * 1_000 }).complaint == nil)
-  }
-
-  @Test func aPeakThatPassesIsNoGrowth() {
-    #expect(growth(memory: { $0 == 80 ? 90_000 : 9_000 }).complaint == nil)
+    #expect(growth(memory: { 5_000 + min($0, 29) * 1_000 }).complaint == nil, "it warms up")
+    #expect(growth(memory: { $0 == 80 ? 90_000 : 9_000 }).complaint == nil, "a peak")
   }
 
   @Test func aLittleEverySecondIsGrowth() {

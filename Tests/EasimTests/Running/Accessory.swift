@@ -19,7 +19,7 @@ final class Accessory {
       case .tcp: "tcp:127.0.0.1:0"
       case .pty: "pty:\(place.file("glasses"))"
       }
-    program = try Program(path: BuiltProducts.easim, ["run", profile, "--on", wanted] + words)
+    program = try Program(["run", profile, "--on", wanted] + words)
     if words.contains("--json") {
       let line = try StrictJSON(reading: try program.line("\"event\":\"attach\""))
       address = try #require(line["on"]?.text)
@@ -34,8 +34,5 @@ final class Accessory {
   }
 
   @discardableResult
-  func interrupt() throws -> Program.Remains {
-    program.send(SIGINT)
-    return try program.wait()
-  }
+  func interrupt() throws -> Program.Remains { try program.interrupt() }
 }

@@ -9,16 +9,14 @@ final class LocalPlace {
   var path: String { place.file("local") }
   private var environment: [String: String] { ["EASIM_LOCAL": path] }
 
-  func start(_ words: String...) throws -> Program {
-    try Program(path: BuiltProducts.easim, words, environment: environment)
-  }
+  func start(_ words: String...) throws -> Program { try Program(words, environment: environment) }
 
-  func run(_ words: String...) throws -> Program.Remains {
-    try Program(path: BuiltProducts.easim, words, environment: environment).wait()
-  }
+  func run(_ words: String...) throws -> Program.Remains { try run(words) }
+
+  func run(_ words: [String]) throws -> Program.Remains { try Program.run(words, environment: environment) }
 
   func plugIn(_ words: String..., count: Int = 1) throws -> Program {
-    let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
+    let program = try Program(["run"] + words, environment: environment)
     for _ in 0..<count { try program.line("plugged in at local:") }
     return program
   }

@@ -38,11 +38,9 @@ final class Program {
   private var err: OutputPipe
   private var ending: Ending?
 
-  convenience init(_ words: String...) throws {
-    try self.init(path: BuiltProducts.easim, words)
-  }
+  convenience init(_ words: String...) throws { try self.init(words) }
 
-  /// Starts the program at `path`.
+  /// Starts a program.
   ///
   /// - Parameters:
   ///   - environment: environment variables in addition to the few that every program gets.
@@ -50,8 +48,8 @@ final class Program {
   ///   - stdout: the descriptor to which the program's output goes. The caller owns the descriptors in `stdout` and
   ///   `stderr`.
   init(
-    path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
-    stdout: Int32? = nil, stderr: Int32? = nil
+    path: String = BuiltProducts.easim, _ words: [String], environment: [String: String] = [:],
+    stdin: String = "/dev/null", stdout: Int32? = nil, stderr: Int32? = nil
   ) throws {
     command = ([path] + words).joined(separator: " ")
     out = try OutputPipe()
@@ -74,8 +72,16 @@ final class Program {
     err.stopReading()
   }
 
-  static func run(_ words: String...) throws -> Remains {
-    try Program(path: BuiltProducts.easim, words).wait()
+  static func run(_ words: String...) throws -> Remains { try run(words) }
+
+  static func run(_ words: [String], environment: [String: String] = [:]) throws -> Remains {
+    try Program(words, environment: environment).wait()
+  }
+
+  @discardableResult
+  func interrupt() throws -> Remains {
+    send(SIGINT)
+    return try wait()
   }
 
   func send(_ signal: Int32) {
@@ -179,4 +185,9 @@ struct OutputPipe {
     isOver = true
     close(readingEnd)
   }
+}
+
+extension TemporaryFolder {
+  /// Returns a file's text, or an empty string if the file does not exist.
+  func text(_ name: String) -> String { String(decoding: bytes(name) ?? [], as: UTF8.self) }
 }

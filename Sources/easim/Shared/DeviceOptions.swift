@@ -2,40 +2,68 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
+import Certificates
 import Glibc
+import IAP2
 import LinuxIO
 
-/// What a host command sends to accessories, and which data from accessories the command saves: `--device-profile` and
-/// `--save-files`.
-struct HostSettings: Sendable {
-  var deviceProfile: String?
-  var savedFiles: String?
-
-  func apply(to settings: inout DeviceSettings, on loop: any EventLoop, _ console: Console) throws {
-    if let path = deviceProfile {
-      settings.profile = try DeviceProfile.read(file: path)
-      if let artwork = settings.profile.nowPlaying.artwork {
-        settings.artwork = try Self.artwork(artwork, of: path)
-      }
-    }
-    settings.order = settings.profile.order
-    settings.epoch = loop.systemEpoch
-    settings.keepFile = try keeper(console)
-  }
-
-  private static func artwork(_ file: String, of profile: String) throws -> [UInt8] {
-    let bytes = try InputFile.read(file, option: "nowPlaying.artwork of \(profile):")
-    guard bytes.count <= artworkLimit else {
-      throw UsageError("nowPlaying.artwork of \(profile): \(file) is larger than 1 MiB")
-    }
-    return bytes
-  }
-
+extension DeviceSettings {
   /// The maximum size of artwork, which is limited because an accessory receives the whole image at once.
   private static let artworkLimit = 1 << 20
 
-  /// Returns the function that stores received files, or nil if the options do not request it.
-  func keeper(_ console: Console) throws -> FileTransfers.Keeper {
+  /// Creates a command's device settings from its options and from the time limit of the whole command.
+  init(
+    _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
+  ) throws {
+    self.init(authenticator: AccessoryVerifier())
+    (reportsMessages, watchesLines) = (true, true)
+    if let path = shared.deviceProfile {
+      profile = try DeviceProfile.read(file: path)
+      if let file = profile.nowPlaying.artwork {
+        let image = try InputFile.read(file, option: "nowPlaying.artwork of \(path):")
+        if image.count > Self.artworkLimit {
+          throw UsageError("nowPlaying.artwork of \(path): \(file) is larger than 1 MiB")
+        }
+        artwork = image
+      }
+    }
+    order = shared.order ?? profile.order
+    epoch = loop.systemEpoch
+    keepFile = try shared.makeFileKeeper(console)
+    authentication = shared.authentication
+    peer.judge = shared.identification == .lenient ? .lenient : .strict
+    peer.firstWriteDelay = Milliseconds(shared.firstWriteDelay.inWholeMilliseconds)
+    peer.link.lineRate = shared.faults.lineRate
+    peer.link.interByteTimeout = address.interByteTimeout
+    // The limit is shorter than that of the whole command, so that the command can report the missing answer.
+    if let timeout, timeout > .zero {
+      let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
+      peer.answerTimeout = Milliseconds(min(peer.answerTimeout.count, limit))
+      let share = min(HandshakeTimeouts.usual, .milliseconds(limit))
+      (handshakeTimeouts.detection, handshakeTimeouts.link) = (share, share)
+      handshakeTimeouts.coversDedicated = true
+    }
+  }
+}
+
+extension Address {
+  /// The longest pause allowed between the bytes of a packet on a serial line, where the kernel may delay bytes by 16
+  /// ms. On other media, the value is nil, because only serial lines lose bytes.
+  var interByteTimeout: Milliseconds? {
+    if case .serial = self { 500 } else { nil }
+  }
+}
+
+extension Duration {
+  fileprivate var inWholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}
+
+extension SharedOptions {
+  /// Returns the function that stores files from accessories, or refuses them if `--save-files` is not given.
+  func makeFileKeeper(_ console: Console) throws -> FileTransfers.Keeper {
     guard let folder = savedFiles else { return { _, _ in "not kept (use --save-files DIR to keep files)" } }
     let files = try SavedFiles(in: folder)
     var isTold = false
