@@ -42,13 +42,6 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Answers Bluetooth pickers on the user's behalf. Pickers are answered only in a test's simulated world. A program
-/// without a world never shows a picker.
-package protocol PickerAnswering: AnyObject {
-  /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.
-  func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
-}
-
 /// The outcome of a Bluetooth picker.
 package enum PickerOutcome {
   case chosen(serial: String, plugIn: () -> Void)
@@ -66,37 +59,30 @@ extension AccessoryRealm {
         main.add { completion?(code.map { EABluetoothAccessoryPickerError($0) }) }
       }
       guard let picker else { return complete(.resultNotFound) }
-      picker.pick(matching: { name in predicate.map { $0.evaluate(with: name) } ?? true }) { [unowned self] outcome in
-        switch outcome {
-        case .failed(let code): complete(code)
-        case .chosen(let serial, let plugIn):
-          let isFirst = settings.pickerOrder == .completionFirst
-          if isFirst { complete(nil) }
-          let choice = Choice(serial, until: entrance.loop.now + Self.timeout) { isThere in
-            if !isFirst { complete(isThere ? nil : .resultFailed) }
-          }
-          choices.append(choice)
-          plugIn()
-          look(for: choice)
+      switch picker({ name in predicate.map { $0.evaluate(with: name) } ?? true }) {
+      case .failed(let code): complete(code)
+      case .chosen(let serial, let plugIn):
+        let isFirst = settings.pickerOrder == .completionFirst
+        if isFirst { complete(nil) }
+        let choice = Choice(serial, until: entrance.loop.now + Self.timeout) { isThere in
+          if !isFirst { complete(isThere ? nil : .resultFailed) }
         }
+        choices.append(choice)
+        plugIn()
+        look(for: choice)
       }
     }
   }
 
   /// Waits until the chosen accessory is published, even if the app has not registered for notifications.
   private func look(for choice: Choice) {
-    let loop = entrance.loop
-    choice.timer = loop.makeTimer { [unowned self, weak choice] in
-      guard let choice else { return }
+    entrance.loop.schedule(after: Self.period) { [weak self] in
+      guard let self, choices.contains(where: { $0 === choice }) else { return }
       let isThere = accessories.contains { $0.serialNumber == choice.serial && !$0.protocols.isEmpty }
-      if isThere || loop.now >= choice.end {
-        choices.removeAll { $0 === choice }
-        choice.finish(isThere)
-      } else {
-        choice.timer?.arm(at: loop.now + Self.period)
-      }
+      guard isThere || entrance.loop.now >= choice.end else { return look(for: choice) }
+      choices.removeAll { $0 === choice }
+      choice.finish(isThere)
     }
-    choice.timer?.arm(at: loop.now + Self.period)
   }
 
   /// Reports failure for every chosen accessory that has not connected. Called on the event loop.
@@ -108,17 +94,11 @@ extension AccessoryRealm {
   final class Choice {
     let serial: String
     let end: Instant
-    private let completion: (Bool) -> Void
-    var timer: LoopTimer?
+    let finish: (_ isThere: Bool) -> Void
     var isPosted = false
 
-    init(_ serial: String, until end: Instant, completion: @escaping (Bool) -> Void) {
-      (self.serial, self.end, self.completion) = (serial, end, completion)
-    }
-
-    func finish(_ isThere: Bool) {
-      timer?.cancel()
-      completion(isThere)
+    init(_ serial: String, until end: Instant, finish: @escaping (_ isThere: Bool) -> Void) {
+      (self.serial, self.end, self.finish) = (serial, end, finish)
     }
   }
 }

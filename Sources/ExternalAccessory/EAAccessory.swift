@@ -72,12 +72,7 @@ open class EAAccessory: NSObject {
     dump.certSerial = published.certificateSerialCount
     dump.certData = published.certificateCount
     dump.delegate = delegate.map { "\($0)" }
-    dump.generation =
-      switch realm.settings.layout {
-      case .a: .a
-      case .b: .b
-      case .c: .c
-      }
+    dump.generation = realm.settings.layout
     return dump.text
   }
 

@@ -22,11 +22,11 @@ extension NotificationCenter {
 
     fileprivate init(_ center: NotificationCenter, _ name: Notification.Name, _ object: AnyObject?) {
       let (stream, continuation) = AsyncStream.makeStream(of: Posted.self)
-      let observer = Observer(
-        center,
-        center.addObserver(forName: name, object: object, queue: nil) { note in continuation.yield(Posted(note: note)) }
-      )
-      continuation.onTermination = { _ in observer.stop() }
+      // An observer can be removed from any thread.
+      nonisolated(unsafe) let observer = center.addObserver(forName: name, object: object, queue: nil) { note in
+        continuation.yield(Posted(note: note))
+      }
+      continuation.onTermination = { _ in center.removeObserver(observer) }
       self.stream = stream
     }
 
@@ -44,14 +44,5 @@ extension NotificationCenter {
     /// Passes a notification from the thread that posts it to the thread that receives it. Only one thread at a time
     /// uses the notification, unless the app shares the notification's contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
-
-    private final class Observer: @unchecked Sendable {
-      private let center: NotificationCenter
-      private let token: any NSObjectProtocol
-
-      init(_ center: NotificationCenter, _ token: any NSObjectProtocol) { (self.center, self.token) = (center, token) }
-
-      func stop() { center.removeObserver(token) }
-    }
   }
 }

@@ -38,12 +38,10 @@ extension EAAccessoryManager {
     }
 
     /// Creates the notification for a message.
-    @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
-
-    var notification: Notification {
-      var info: [AnyHashable: Any] = [EAAccessoryKey: accessory]
-      if userSelected { info[EAAccessorySelectedKey] = accessory }
-      return Notification(name: Self.name, object: EAAccessoryManager.shared(), userInfo: info)
+    @MainActor public static func makeNotification(_ message: Self) -> Notification {
+      var info: [AnyHashable: Any] = [EAAccessoryKey: message.accessory]
+      if message.userSelected { info[EAAccessorySelectedKey] = message.accessory }
+      return Notification(name: name, object: EAAccessoryManager.shared(), userInfo: info)
     }
   }
 
@@ -65,10 +63,8 @@ extension EAAccessoryManager {
     }
 
     /// Creates the notification for a message.
-    @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
-
-    var notification: Notification {
-      Notification(name: Self.name, object: EAAccessoryManager.shared(), userInfo: [EAAccessoryKey: accessory])
+    @MainActor public static func makeNotification(_ message: Self) -> Notification {
+      Notification(name: name, object: EAAccessoryManager.shared(), userInfo: [EAAccessoryKey: message.accessory])
     }
   }
 }

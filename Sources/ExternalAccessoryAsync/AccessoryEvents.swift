@@ -27,13 +27,14 @@ extension EAAccessoryManager {
   /// ```
   public var events: AsyncStream<AccessoryEvent> {
     AsyncStream { continuation in
-      let observers = Observers([
+      // Observers can be removed from any thread.
+      nonisolated(unsafe) let observers = [
         observe(.EAAccessoryDidConnect) { continuation.yield(.connected($0)) },
         observe(.EAAccessoryDidDisconnect) { continuation.yield(.disconnected($0)) },
-      ])
+      ]
       registerForLocalNotifications()
       continuation.onTermination = { _ in
-        observers.stop()
+        for observer in observers { NotificationCenter.default.removeObserver(observer) }
         EAAccessoryManager.shared().unregisterForLocalNotifications()
       }
     }
@@ -46,13 +47,4 @@ extension EAAccessoryManager {
       if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { onEvent(accessory) }
     }
   }
-}
-
-/// Observers that can be removed from any thread.
-private struct Observers: @unchecked Sendable {
-  private let tokens: [any NSObjectProtocol]
-
-  init(_ tokens: [any NSObjectProtocol]) { self.tokens = tokens }
-
-  func stop() { for token in tokens { NotificationCenter.default.removeObserver(token) } }
 }

@@ -56,32 +56,20 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
   }
 
   /// Starts watching for accessories.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(
-      protocolString: protocolString, serialNumber: serialNumber, interval: interval, attempts: attempts, clock: clock,
-      watch: Watch(protocolString))
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
   /// Opens one connection at a time.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let protocolString: String
-    fileprivate var serialNumber: String?
-    fileprivate let interval: Duration
-    fileprivate let attempts: Int
-    fileprivate let clock: any Clock<Duration>
-    fileprivate let watch: Watch
+    private let sequence: AccessoryReconnection
+    /// The serial number of the accessory to look for, once it is known.
+    private var serialNumber: String?
+    private let watch: Watch
     private var previous: AccessoryConnection?
 
-    fileprivate init(
-      protocolString: String, serialNumber: String?, interval: Duration, attempts: Int, clock: any Clock<Duration>,
-      watch: Watch
-    ) {
-      self.protocolString = protocolString
-      self.serialNumber = serialNumber
-      self.interval = interval
-      self.attempts = attempts
-      self.clock = clock
-      self.watch = watch
+    fileprivate init(_ sequence: AccessoryReconnection) {
+      self.sequence = sequence
+      serialNumber = sequence.serialNumber
+      watch = Watch(sequence.protocolString)
     }
 
     /// Closes the previous connection and opens the next. Returns nil after the last attempt, or if the task is
@@ -101,24 +89,24 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
           case .timeout: failures += 1
           }
           if let connection = connect() { return connection }
-          if failures >= attempts { break }
+          if failures >= sequence.attempts { break }
           isSearching = isSearching || wanted != nil
         }
-        reason = await watch.next(within: isSearching ? interval : nil, on: clock)
+        reason = await watch.next(within: isSearching ? sequence.interval : nil, on: sequence.clock)
       }
       return nil
     }
 
     private var wanted: EAAccessory? {
       EAAccessoryManager.shared().connectedAccessories.first {
-        $0.protocolStrings.contains(protocolString) && (serialNumber == nil || $0.serialNumber == serialNumber)
+        $0.protocolStrings.contains(sequence.protocolString) && (serialNumber == nil || $0.serialNumber == serialNumber)
       }
     }
 
     private mutating func connect() -> AccessoryConnection? {
-      guard let accessory = wanted, let made = try? AccessoryConnection(to: accessory, for: protocolString) else {
-        return nil
-      }
+      guard let accessory = wanted,
+        let made = try? AccessoryConnection(to: accessory, for: sequence.protocolString)
+      else { return nil }
       serialNumber = accessory.serialNumber
       previous = made
       return made

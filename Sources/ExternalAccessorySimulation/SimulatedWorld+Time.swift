@@ -5,40 +5,18 @@ import Foundation
 /// Methods that let the world's time pass. Each method has an async and a synchronous form. On the main thread, the
 /// synchronous form runs the main run loop. On other threads, it waits for the main queue.
 extension SimulatedWorld {
-  /// How long to wait for the app's run loops to deliver events, in seconds of real time.
-  private static let deliveryTimeout = 0.25
-  /// How long to wait for the app's tasks and threads to read bytes, in seconds of real time.
-  private static let readingTimeout = 1.0
-  /// How long one call waits in total for the app to read bytes, in seconds of real time.
-  private static let readingLimit = 30.0
-  /// The interval between checks of whether the app is at rest, in seconds, and the number of consecutive checks that
-  /// must agree.
-  private static let timeBetweenLooks = 0.01
-  private static let looksAtRest = 20
-
   /// Runs all pending work of the accessories, the device and the app. No virtual time passes.
-  public func settle() async {
-    repeat {
-      virtual?.run(until: virtual?.now ?? .origin)
-      await drainMain()
-      await waitForDelivery()
-      if sleepers.haveWoken { await letSleepersGoOn() }
-    } while !isQuiet
-  }
+  public func settle() async { await pass(.zero) { true } }
 
   /// Lets time pass, and runs all work that is due in that time, in order. The app receives each event when it happens.
   public func advance(by duration: Duration) async {
-    await settle()
     guard let virtual else {
+      await settle()
       try? await Task.sleep(for: duration)
       return await settle()
     }
     let end = virtual.now + duration
-    var readers = Readers()
-    while let next = virtual.nextDeadline, next <= end {
-      if await !appReads(&readers) { virtual.run(until: next) }
-      await settle()
-    }
+    await pass(duration) { virtual.nextDeadline.map { $0 > end } ?? true }
     virtual.run(until: end)
   }
 
@@ -50,28 +28,117 @@ extension SimulatedWorld {
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
   ) async -> Bool {
-    await settle()
-    var wait = beginWait(limit)
-    var readers = Readers()
-    while !condition() {
-      if await !appReads(&readers) {
-        switch goOn(&wait) {
-        case .over: return false
-        case .moved: break
-        // Sleep while the app's threads, or a real-time world, keep running.
-        case .idle: try? await Task.sleep(for: .milliseconds(1))
-        }
-      }
-      await settle()
-    }
-    noteStandstill(wait)
-    return true
+    await pass(limit, until: condition)
   }
 
-  private struct Wait {
+  @discardableResult
+  private func pass(
+    _ limit: Duration, isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
+  ) async -> Bool {
+    var passing = begin(limit)
+    while true {
+      switch step(&passing, until: condition) {
+      case .over(let holds): return holds
+      case .rest(let duration):
+        if duration > .zero { try? await Task.sleep(for: duration) }
+        // Waits until the main queue has run all its work, including work that is added during the wait.
+        repeat {
+          await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
+        } while !realm.main.isEmpty
+      }
+    }
+  }
+
+  // MARK: Synchronous
+
+  /// Runs all pending work of the accessories, the device and the app. No virtual time passes.
+  @available(*, noasync, message: "await it")
+  public func settle() { passHere(.zero) { true } }
+
+  /// Lets time pass, and runs all work that is due in that time, in order. The app receives each event when it happens.
+  @available(*, noasync, message: "await it")
+  public func advance(by duration: Duration) {
+    guard let virtual else {
+      settle()
+      Thread.sleep(forTimeInterval: duration.inSeconds)
+      return settle()
+    }
+    let end = virtual.now + duration
+    passHere(duration) { virtual.nextDeadline.map { $0 > end } ?? true }
+    virtual.run(until: end)
+  }
+
+  /// Lets time pass until a condition holds. This is the form for code that is not async.
+  @available(*, noasync, message: "await it")
+  @discardableResult
+  public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
+    passHere(limit, until: condition)
+  }
+
+  @discardableResult
+  private func passHere(_ limit: Duration, until condition: () -> Bool) -> Bool {
+    var passing = begin(limit)
+    while true {
+      switch step(&passing, until: condition) {
+      case .over(let holds): return holds
+      case .rest(let duration):
+        if duration > .zero { Thread.sleep(forTimeInterval: duration.inSeconds) }
+        guard !Thread.isMainThread else {
+          repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty
+          continue
+        }
+        repeat { DispatchQueue.main.sync {} } while !realm.main.isEmpty
+        _ = RunLoop.current.run(mode: .default, before: Date())
+      }
+    }
+  }
+}
+
+// MARK: - Steps
+
+extension SimulatedWorld {
+  /// How long to wait for the app's run loops to deliver events, in seconds of real time.
+  private static let deliveryTimeout = 0.25
+  /// How long to wait for the app's tasks and threads to read bytes, in seconds of real time.
+  private static let readingTimeout = 1.0
+  /// How long one call waits in total for the app to read bytes, in seconds of real time.
+  private static let readingLimit = 30.0
+  /// The interval between checks of whether the app is at rest, in seconds, and the number of consecutive checks that
+  /// must agree.
+  private static let timeBetweenLooks = 0.01
+  private static let looksAtRest = 20
+  /// How long to rest while the app is about to do something, and while nothing happens.
+  private static let moment = Duration.microseconds(200)
+  private static let idleTime = Duration.milliseconds(1)
+
+  private enum Step {
+    /// The wait is over, and the condition holds or does not hold.
+    case over(Bool)
+    /// Sleep for this long in real time, and then let the main queue do its work.
+    case rest(Duration)
+  }
+
+  /// The progress of one call that lets time pass.
+  private struct Passing {
+    /// The work that remains before the world is settled: the world's due work, the app's events and the tasks that
+    /// were sleeping on the world's clock, in this order.
+    enum Unsettled {
+      case work
+      case events(since: Date?)
+      case tasks(since: Date)
+      case nothing
+    }
+
+    /// The end of the wait in the world's time.
     let end: Instant
     /// How long the wait continues while nothing happens, in seconds of real time.
     let patience: TimeInterval
+    let begin = Date()
+    var unsettled = Unsettled.work
+    /// Set while time stands still, because the app is reading: its progress when it began.
+    var reading: (first: Reading, since: Date)?
+    /// How many times the app had read when a wait timed out. Time stops again only after the app reads more.
+    var ignored: Int?
     var idleSince = Date()
     /// When the wait first found that nothing was scheduled within the limit.
     var overSince: Date?
@@ -82,84 +149,48 @@ extension SimulatedWorld {
     var rests = 0
   }
 
-  private enum WaitStep {
-    case over
-    case moved
-    case idle
-  }
-
-  private func beginWait(_ limit: Duration) -> Wait {
-    Wait(
+  private func begin(_ limit: Duration) -> Passing {
+    Passing(
       end: realm.entrance.sync { realm.entrance.loop.now } + limit,
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Adds up the time during which the world stood still before the condition became true.
-  private func noteStandstill(_ wait: Wait) {
-    guard virtual != nil, let since = wait.standsSince else { return }
-    stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
-  }
-
-  /// Advances virtual time to the next deadline if that deadline is within the limit.
-  private func goOn(_ wait: inout Wait) -> WaitStep {
-    wait.standsSince = wait.standsSince ?? Date()
-    guard let virtual, let next = virtual.nextDeadline else { return isOver(&wait) ? .over : .idle }
-    guard next <= wait.end else {
-      // The app's threads and tasks may take a moment to handle the last events.
-      let begin = wait.overSince ?? Date()
-      wait.overSince = begin
-      return Date().timeIntervalSince(begin) > Self.deliveryTimeout ? .over : .idle
-    }
-    virtual.run(until: next)
-    wait.idleSince = Date()
-    wait.standsSince = nil
-    return .moved
-  }
-
-  /// Returns true if nothing more can happen or if nothing has happened for too long.
-  private func isOver(_ wait: inout Wait) -> Bool {
-    let now = Date()
-    let left = wait.patience - now.timeIntervalSince(wait.idleSince)
-    guard left > 0 else { return true }
-    guard virtual != nil, now.timeIntervalSince(wait.looked) >= Self.timeBetweenLooks else { return false }
-    wait.looked = now
-    switch AppAtRest.look(until: ProcessInfo.processInfo.systemUptime + left) {
-    case .atRest: wait.rests += 1
-    case .atWork: break
-    case .waiting: wait.rests = 0
-    }
-    return wait.rests >= Self.looksAtRest
-  }
-
-  /// Tracks whether the app's tasks and threads are still reading. The operating system schedules these tasks and
-  /// threads, so virtual time stops while they read. If time passed, a slow thread would look to the accessory like an
-  /// app that had stopped reading.
-  private struct Readers {
-    /// How many times the app had read when a wait timed out. Time stops again only after the app reads more.
-    var ignored: Int?
-    let begin = Date()
-  }
-
-  /// Returns true if time must not pass yet, because the app is still reading or has more bytes to read.
-  private func appReads(_ readers: inout Readers) async -> Bool {
-    let (begin, first) = (Date(), realm.reading)
-    if isAwaited(first, readers) {
-      while Date().timeIntervalSince(begin) < Self.readingTimeout {
-        if hasMoved(realm.reading, since: first) { return true }
-        try? await Task.sleep(for: .microseconds(200))
+  /// Does everything that can be done before the caller has to rest.
+  private func step(_ passing: inout Passing, until condition: () -> Bool) -> Step {
+    while true {
+      if let rest = settle(&passing) { return .rest(rest) }
+      if passing.reading == nil, condition() {
+        noteStandstill(passing)
+        return .over(true)
       }
-      readers.ignored = first.count
+      guard let isReading = isReading(&passing) else { return .rest(Self.moment) }
+      passing.unsettled = .work
+      if !isReading, let step = goOn(&passing) { return step }
     }
-    return false
   }
 
-  private func isAwaited(_ reading: Reading, _ readers: Readers) -> Bool {
-    guard virtual != nil, Date().timeIntervalSince(readers.begin) < Self.readingLimit else { return false }
-    return reading.isFetching || reading.isBehind && reading.count != readers.ignored
-  }
-
-  private func hasMoved(_ reading: Reading, since first: Reading) -> Bool {
-    reading.isFetching || reading.count != first.count
+  /// Returns how long to rest before the world is settled, or nil if it is settled.
+  private func settle(_ passing: inout Passing) -> Duration? {
+    while true {
+      switch passing.unsettled {
+      case .work:
+        virtual?.run(until: virtual?.now ?? .origin)
+        passing.unsettled = .events(since: nil)
+        return .zero
+      case .events(let since):
+        let since = since ?? Date()
+        passing.unsettled = .events(since: since)
+        if !realm.isDelivered, Date().timeIntervalSince(since) < Self.deliveryTimeout { return Self.moment }
+        passing.unsettled = .tasks(since: Date())
+      case .tasks(let since):
+        if sleepers.haveWoken {
+          if sleepers.areBusy(after: Date().timeIntervalSince(since)) { return Self.moment }
+          sleepers.forgetWoken()
+        }
+        passing.unsettled = isQuiet ? .nothing : .work
+      case .nothing: return nil
+      }
+    }
   }
 
   private var isQuiet: Bool {
@@ -168,115 +199,62 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Waits until the main queue has run all its work, including work that is added during the wait.
-  private func drainMain() async {
-    repeat {
-      await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
-    } while !realm.main.isEmpty
+  /// Returns true if time must not pass yet, because the app is still reading or has more bytes to read. Returns nil if
+  /// that is not known yet. The operating system schedules the app's tasks and threads, so virtual time stops while they
+  /// read. If time passed, a slow thread would look to the accessory like an app that had stopped reading.
+  private func isReading(_ passing: inout Passing) -> Bool? {
+    let now = realm.reading
+    guard let (first, since) = passing.reading else {
+      guard virtual != nil, Date().timeIntervalSince(passing.begin) < Self.readingLimit else { return false }
+      if now.isFetching { return true }
+      guard now.isBehind, now.count != passing.ignored else { return false }
+      passing.reading = (now, Date())
+      return nil
+    }
+    let hasMoved = now.isFetching || now.count != first.count
+    if !hasMoved, Date().timeIntervalSince(since) < Self.readingTimeout { return nil }
+    if !hasMoved { passing.ignored = first.count }
+    passing.reading = nil
+    return hasMoved
   }
 
-  /// Waits until the tasks that were sleeping on the world's clock have continued.
-  private func letSleepersGoOn() async {
-    let begin = Date()
-    while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {
-      try? await Task.sleep(for: .microseconds(200))
-      await drainMain()
+  /// Advances virtual time to the next deadline if that deadline is within the limit. Returns nil if it did.
+  private func goOn(_ passing: inout Passing) -> Step? {
+    passing.standsSince = passing.standsSince ?? Date()
+    // While the world is idle, the app's threads, or a world in real time, keep running.
+    guard let virtual, let next = virtual.nextDeadline else {
+      return isOver(&passing) ? .over(false) : .rest(Self.idleTime)
     }
-    sleepers.forgetWoken()
+    guard next <= passing.end else {
+      // The app's threads and tasks may take a moment to handle the last events.
+      let begin = passing.overSince ?? Date()
+      passing.overSince = begin
+      return Date().timeIntervalSince(begin) > Self.deliveryTimeout ? .over(false) : .rest(Self.idleTime)
+    }
+    virtual.run(until: next)
+    passing.idleSince = Date()
+    passing.standsSince = nil
+    return nil
   }
 
-  private func waitForDelivery() async {
-    let begin = Date()
-    while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
-      try? await Task.sleep(for: .microseconds(200))
+  /// Returns true if nothing more can happen or if nothing has happened for too long.
+  private func isOver(_ passing: inout Passing) -> Bool {
+    let now = Date()
+    let left = passing.patience - now.timeIntervalSince(passing.idleSince)
+    guard left > 0 else { return true }
+    guard virtual != nil, now.timeIntervalSince(passing.looked) >= Self.timeBetweenLooks else { return false }
+    passing.looked = now
+    switch AppAtRest.look(until: ProcessInfo.processInfo.systemUptime + left) {
+    case .atRest: passing.rests += 1
+    case .atWork: break
+    case .waiting: passing.rests = 0
     }
+    return passing.rests >= Self.looksAtRest
   }
 
-  // MARK: Synchronous
-
-  /// Runs all pending work of the accessories, the device and the app. No virtual time passes.
-  @available(*, noasync, message: "await it")
-  public func settle() {
-    repeat {
-      virtual?.run(until: virtual?.now ?? .origin)
-      runHere()
-      let begin = Date()
-      while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
-        runHere()
-        Thread.sleep(forTimeInterval: 0.0002)
-      }
-      if sleepers.haveWoken {
-        let begin = Date()
-        while sleepers.areBusy(after: Date().timeIntervalSince(begin)) {
-          Thread.sleep(forTimeInterval: 0.0002)
-          runHere()
-        }
-        sleepers.forgetWoken()
-      }
-    } while !isQuiet
-  }
-
-  /// Lets time pass, and runs all work that is due in that time, in order. The app receives each event when it happens.
-  @available(*, noasync, message: "await it")
-  public func advance(by duration: Duration) {
-    settle()
-    guard let virtual else {
-      Thread.sleep(forTimeInterval: duration.inSeconds)
-      return settle()
-    }
-    let end = virtual.now + duration
-    var readers = Readers()
-    while let next = virtual.nextDeadline, next <= end {
-      if !appReads(&readers) { virtual.run(until: next) }
-      settle()
-    }
-    virtual.run(until: end)
-  }
-
-  /// Lets time pass until a condition holds. This is the form for code that is not async.
-  @available(*, noasync, message: "await it")
-  @discardableResult
-  public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
-    settle()
-    var wait = beginWait(limit)
-    var readers = Readers()
-    while !condition() {
-      if !appReads(&readers) {
-        switch goOn(&wait) {
-        case .over: return false
-        case .moved: break
-        // Sleep while the app's threads, or a real-time world, keep running.
-        case .idle: Thread.sleep(forTimeInterval: 0.001)
-        }
-      }
-      settle()
-    }
-    noteStandstill(wait)
-    return true
-  }
-
-  @available(*, noasync)
-  private func appReads(_ readers: inout Readers) -> Bool {
-    let (begin, first) = (Date(), realm.reading)
-    if isAwaited(first, readers) {
-      while Date().timeIntervalSince(begin) < Self.readingTimeout {
-        if hasMoved(realm.reading, since: first) { return true }
-        Thread.sleep(forTimeInterval: 0.0002)
-        runHere()
-      }
-      readers.ignored = first.count
-    }
-    return false
-  }
-
-  /// If called on the main thread, runs the main run loop. If called on another thread, waits for the main queue and
-  /// runs the current thread's run loop.
-  private func runHere() {
-    if Thread.isMainThread {
-      repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty
-      return
-    }
-    repeat { DispatchQueue.main.sync {} } while !realm.main.isEmpty
-    _ = RunLoop.current.run(mode: .default, before: Date())
+  /// Adds up the time during which the world stood still before the condition became true.
+  private func noteStandstill(_ passing: Passing) {
+    guard virtual != nil, let since = passing.standsSince else { return }
+    stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
   }
 }

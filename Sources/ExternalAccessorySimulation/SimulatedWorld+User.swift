@@ -51,32 +51,22 @@ extension SimulatedWorld {
   /// Sets how the user answers the Bluetooth picker. The picker offers the accessories of the world that are not
   /// plugged in, and `answer` receives their names. Choosing any other name fails with `resultNotFound`.
   public func answerPicker(_ answer: @escaping @Sendable (_ names: [String]) -> PickerAnswer) {
-    let user = PickerUser(self, answer)
-    perform { [realm] _ in realm.picker = user }
+    perform { [realm] _ in realm.picker = { [unowned self] isOffered in pick(answer, matching: isOffered) } }
   }
 
-  private final class PickerUser: PickerAnswering {
-    private unowned let world: SimulatedWorld
-    private let answer: @Sendable ([String]) -> PickerAnswer
-
-    init(_ world: SimulatedWorld, _ answer: @escaping @Sendable ([String]) -> PickerAnswer) {
-      self.world = world
-      self.answer = answer
-    }
-
-    func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void) {
-      let offered = world.added.filter { !$0.isPluggedIn && isOffered($0.profile.identity.name) }
-      switch answer(offered.map(\.profile.identity.name)) {
-      case .cancel: finish(.failed(.resultCancelled))
-      case .fail(let code): finish(.failed(code))
-      case .choose(let name):
-        let isThere = world.added.contains { $0.isPluggedIn && $0.profile.identity.name == name }
-        guard let chosen = offered.first(where: { $0.profile.identity.name == name }) else {
-          return finish(.failed(isThere ? .alreadyConnected : .resultNotFound))
-        }
-        let serial = chosen.profile.identity.serialNumber
-        finish(.chosen(serial: serial) { chosen.plugIn() })
+  private func pick(
+    _ answer: (_ names: [String]) -> PickerAnswer, matching isOffered: (String) -> Bool
+  ) -> PickerOutcome {
+    let offered = added.filter { !$0.isPluggedIn && isOffered($0.profile.identity.name) }
+    switch answer(offered.map(\.profile.identity.name)) {
+    case .cancel: return .failed(.resultCancelled)
+    case .fail(let code): return .failed(code)
+    case .choose(let name):
+      if let chosen = offered.first(where: { $0.profile.identity.name == name }) {
+        return .chosen(serial: chosen.profile.identity.serialNumber) { chosen.plugIn() }
       }
+      let isThere = added.contains { $0.isPluggedIn && $0.profile.identity.name == name }
+      return .failed(isThere ? .alreadyConnected : .resultNotFound)
     }
   }
 }

@@ -159,15 +159,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// How many lines of the timeline and the transcript have already been shown with failures.
-  private var shown = (events: 0, lines: 0)
-
-  /// Records how many timeline and transcript lines have now been shown, and returns the previous numbers.
-  func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
-    lock.withLock {
-      defer { shown = (events, lines) }
-      return shown
-    }
-  }
+  let shown = Locked((events: 0, lines: 0))
 
   func perform<Value>(_ body: (World) -> Value) -> Value { realm.entrance.sync { body(inner) } }
 

@@ -20,11 +20,33 @@ public func withSimulatedWorld<Value>(
   let result: Result<Value, any Error>
   do {
     let world = try SimulatedWorld(settings)
-    let watched = WatchedBody(world, body)
-    await Turns.$isInWorld.withValue(true) { await watched.run() }
-    result = watched.result
-    if case .failure = result { FileHandle.standardError.write(Data((world.newReport + "\n").utf8)) }
-    if let reason = watched.reason {
+    // Only one task uses these, which the test library's closures hide from the compiler.
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) var outcome: Result<Value, any Error>?
+    nonisolated(unsafe) var issue: String?
+    let run = { @Sendable in
+      do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
+    }
+    await Turns.$isInWorld.withValue(true) {
+      guard let test = Test.current else { return await run() }
+      let addsReport = IssueHandlingTrait.compactMapIssues { found in
+        issue = issue ?? "\(found)"
+        var found = found
+        found.comments.append(Comment(rawValue: world.newReport))
+        return found
+      }
+      world.addsReportToIssues = true
+      do { try await addsReport.provideScope(for: test, testCase: .current, performing: run) } catch {
+        outcome = outcome ?? .failure(error)
+      }
+    }
+    guard let outcome else { preconditionFailure("the test library did not run the body of a test") }
+    result = outcome
+    if case .failure(let error) = outcome {
+      issue = "\(error)"
+      FileHandle.standardError.write(Data((world.newReport + "\n").utf8))
+    }
+    if let reason = issue {
       FileHandle.standardError.write(Data((world.writeTrace(because: reason) + "\n").utf8))
     }
     world.end()
@@ -42,50 +64,6 @@ struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or make the call after the outer "
     + "one ends"
-}
-
-/// Runs a test's body so that failures are reported here, where the timeline can be added.
-///
-/// The task that creates this object also runs the body, on the body's actor. The class is `@unchecked Sendable`,
-/// because the test library's closure hides from the compiler that only one task uses the object.
-private final class WatchedBody<Value>: @unchecked Sendable {
-  private let world: SimulatedWorld
-  private let body: (SimulatedWorld) async throws -> Value
-  private var outcome: Result<Value, any Error>?
-  private var issue: String?
-
-  init(_ world: SimulatedWorld, _ body: @escaping (SimulatedWorld) async throws -> Value) {
-    self.world = world
-    self.body = body
-  }
-
-  var result: Result<Value, any Error> {
-    guard let outcome else { preconditionFailure("the test library did not run the body of a test") }
-    return outcome
-  }
-
-  var reason: String? {
-    if case .failure(let error) = outcome { return "\(error)" }
-    return issue
-  }
-
-  func run() async {
-    guard let test = Test.current else { return await runBody() }
-    let addsReport = IssueHandlingTrait.compactMapIssues { [world] issue in
-      self.issue = self.issue ?? "\(issue)"
-      var issue = issue
-      issue.comments.append(Comment(rawValue: world.newReport))
-      return issue
-    }
-    world.addsReportToIssues = true
-    do { try await addsReport.provideScope(for: test, testCase: .current) { await self.runBody() } } catch {
-      outcome = outcome ?? .failure(error)
-    }
-  }
-
-  private func runBody() async {
-    do { outcome = .success(try await body(world)) } catch { outcome = .failure(error) }
-  }
 }
 
 /// Allows only one world to exist at a time. Callers get their worlds in the order of their calls.
@@ -119,7 +97,10 @@ extension SimulatedWorld {
   /// The part of the report that has not been shown yet.
   package var newReport: String {
     let (events, lines) = (events.map(\.json), transcript)
-    let shown = beginShowing(events.count, lines.count)
+    let shown = shown.withLock { shown in
+      defer { shown = (events.count, lines.count) }
+      return shown
+    }
     let parts = [
       Self.part("timeline", events, from: shown.events),
       lines.isEmpty ? nil : Self.part("transcript", lines, from: shown.lines), standstill,

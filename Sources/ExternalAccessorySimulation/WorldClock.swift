@@ -46,54 +46,20 @@ public struct WorldClock: Clock {
   /// Sleeps until the world's time reaches `deadline` or the world ends. Throws an error if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
-    let sleeper = Sleepers.Sleeper()
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        sleeper.begin(continuation)
-        sleepers.add(sleeper, at: .origin + deadline.sinceBeginning)
-      }
-      sleepers.hasReturned()
-    } onCancel: {
-      sleepers.remove(sleeper)
-      sleeper.finish(.failure(CancellationError()))
-    }
+    // The stream ends when the world wakes the task, and also when the task is cancelled.
+    let (awakening, sleeper) = AsyncStream.makeStream(of: Void.self)
+    let id = sleepers.add(sleeper, at: .origin + deadline.sinceBeginning)
+    for await _ in awakening {}
+    if !sleepers.hasWoken(id) { throw CancellationError() }
   }
 }
 
+/// The tasks that are sleeping on the world's clock.
 final class Sleepers: @unchecked Sendable {
-  /// One sleeping task, which is resumed once: at its deadline, when it is cancelled, or when the world ends.
-  final class Sleeper: @unchecked Sendable {
-    private enum State {
-      case new
-      case asleep(CheckedContinuation<Void, any Error>)
-      case over(Result<Void, any Error>)
-    }
-    private let state = Locked(State.new)
-
-    func begin(_ continuation: CheckedContinuation<Void, any Error>) {
-      let early = state.withLock { state -> Result<Void, any Error>? in
-        if case .over(let result) = state { return result }
-        state = .asleep(continuation)
-        return nil
-      }
-      if let early { continuation.resume(with: early) }
-    }
-
-    func finish(_ result: Result<Void, any Error>) {
-      let asleep = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-        let before = state
-        if case .over = before { return nil }
-        state = .over(result)
-        if case .asleep(let continuation) = before { return continuation }
-        return nil
-      }
-      asleep?.resume(with: result)
-    }
-  }
-
   private let entrance: any LoopEntrance
-  // Use this property only on the event loop.
-  private var waiting: [ObjectIdentifier: (Sleeper, LoopTimer)] = [:]
+  // Use these properties only on the event loop.
+  private var waiting: [Int: (sleeper: AsyncStream<Void>.Continuation, timer: LoopTimer)] = [:]
+  private var lastID = 0
   private var isOver = false
   private let woken = Locked(Woken())
 
@@ -119,45 +85,51 @@ final class Sleepers: @unchecked Sendable {
 
   func forgetWoken() { woken.withLock { $0.awake = 0 } }
 
-  func hasReturned() { woken.withLock { $0.resuming -= 1 } }
-
-  func add(_ sleeper: Sleeper, at deadline: Instant) {
-    let isLate = entrance.sync { () -> Bool in
-      guard !isOver, deadline > entrance.loop.now else { return true }
-      let timer = entrance.loop.makeTimer { [weak self] in self?.wake(sleeper) }
-      waiting[ObjectIdentifier(sleeper)] = (sleeper, timer)
+  /// Adds a sleeping task, whose stream is ended at the deadline. Returns the task's number.
+  func add(_ sleeper: AsyncStream<Void>.Continuation, at deadline: Instant) -> Int {
+    entrance.sync {
+      lastID += 1
+      guard !isOver, deadline > entrance.loop.now else {
+        woken.withLock { $0.resuming += 1 }
+        sleeper.finish()
+        return lastID
+      }
+      let timer = entrance.loop.makeTimer { [weak self, id = lastID] in self?.wake(id) }
+      waiting[lastID] = (sleeper, timer)
       woken.withLock { $0.awake = max(0, $0.awake - 1) }
       timer.arm(at: deadline)
-      return false
-    }
-    if isLate {
-      woken.withLock { $0.resuming += 1 }
-      sleeper.finish(.success(()))
+      return lastID
     }
   }
 
-  func remove(_ sleeper: Sleeper) {
-    entrance.sync { waiting.removeValue(forKey: ObjectIdentifier(sleeper))?.1.cancel() }
+  /// Called when a task has continued. Returns false if the task was cancelled before the world woke it.
+  func hasWoken(_ id: Int) -> Bool {
+    let isCancelled = entrance.sync { () -> Bool in
+      guard let left = waiting.removeValue(forKey: id) else { return false }
+      left.timer.cancel()
+      return true
+    }
+    if !isCancelled { woken.withLock { $0.resuming -= 1 } }
+    return !isCancelled
   }
 
   /// Call this function only on the event loop.
-  private func wake(_ sleeper: Sleeper) {
-    waiting[ObjectIdentifier(sleeper)] = nil
+  private func wake(_ id: Int) {
+    guard let sleeper = waiting.removeValue(forKey: id)?.sleeper else { return }
     woken.withLock { ($0.resuming, $0.awake) = ($0.resuming + 1, $0.awake + 1) }
-    sleeper.finish(.success(()))
+    sleeper.finish()
   }
 
   /// Wakes all tasks, because the world is ending.
   func end() {
-    let left = entrance.sync { () -> [Sleeper] in
+    entrance.sync {
       isOver = true
-      defer { waiting = [:] }
-      return waiting.values.map { sleeper, timer in
+      woken.withLock { $0.resuming += waiting.count }
+      for (sleeper, timer) in waiting.values {
         timer.cancel()
-        return sleeper
+        sleeper.finish()
       }
+      waiting = [:]
     }
-    woken.withLock { $0.resuming += left.count }
-    for sleeper in left { sleeper.finish(.success(())) }
   }
 }

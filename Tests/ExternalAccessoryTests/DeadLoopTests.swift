@@ -20,7 +20,7 @@ import Testing
       }
       let delegate = Delegate()
       port.delegate = delegate
-      _ = port.open()
+      port.open()
       let loop = DeadLoop { port.schedule(in: .current, forMode: .default) }
       try await onItsOwnThread { isReporting.wait() }
       #expect(port.deadSince != nil)

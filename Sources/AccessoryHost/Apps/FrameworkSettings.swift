@@ -1,3 +1,5 @@
+public import AccessoryProfiles
+
 /// How Apple's framework reports events to an app. These settings cover only points on which Apple's documentation is
 /// silent or systems differ. Each setting has a default, and alternatives observed in the field. ``AppRules`` contains
 /// the remaining settings.
@@ -43,12 +45,7 @@ public struct FrameworkSettings: Sendable {
   }
 
   /// The layout of `EAAccessory.description`, which differs between versions of iOS.
-  public enum DescriptionLayout: Sendable, CaseIterable {
-    case a
-    /// A layout that includes a region code.
-    case b
-    case c
-  }
+  public typealias DescriptionLayout = AccessoryDescription.Generation
 
   /// Which comes first when an accessory disconnects: the notification or the end of the streams.
   public var endOrder = EndOrder.streamsFirst

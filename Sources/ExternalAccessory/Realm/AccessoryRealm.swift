@@ -44,11 +44,13 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Answers the Bluetooth picker on the user's behalf. Used only on the event loop.
-  package var picker: (any PickerAnswering)?
+  /// Answers the Bluetooth picker on the user's behalf; the argument says whether an accessory's name is offered. Only a
+  /// test's world sets this, because a program without a world never shows a picker. Used only on the event loop.
+  package var picker: ((_ isOffered: (String) -> Bool) -> PickerOutcome)?
   /// Retains the owner of the device's cables.
   package var holder: AnyObject?
-  private var appView: AppView?
+  /// The app's view of the device, or nil while the app is not running. Used only on the event loop.
+  package private(set) var app: AppView?
   /// Identifies the app's current launch. If an app is killed while events are waiting for the main thread, those
   /// events must not reach the app that is launched next.
   private let life = Locked(0)
@@ -73,26 +75,22 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 
   /// Connects the realm to a device as the app that these settings describe. Called on the event loop.
-  package func look(at device: Device, as app: AppSettings) {
-    precondition(appView == nil, "a realm uses the same device throughout its life")
-    var app = app
-    app.startsRegistered = false
-    appView = device.makeApp(self, settings: app)
+  package func look(at device: Device, as settings: AppSettings) {
+    precondition(app == nil, "a realm uses the same device throughout its life")
+    var settings = settings
+    settings.startsRegistered = false
+    app = device.makeApp(self, settings: settings)
   }
-
-  /// The app's view of the device, or nil while the app is not running. Used only on the event loop.
-  package var app: AppView? { appView }
 
   /// Ends the app's process, as if the system had killed it or it had crashed: the app gets no more events, and its
   /// streams fail. Called on the event loop.
   ///
   /// - Returns: The app view that has ended. The caller must close the view or keep its sessions open.
   package func endProcess() -> AppView? {
-    guard let ended = appView else { return nil }
+    guard let ended = app else { return nil }
     life.withLock { $0 += 1 }
     earlier += ended.misuses
-    appView = nil
-    for choice in choices { choice.timer?.cancel() }
+    app = nil
     (choices, objects) = ([], [:])
     for pipe in pipes.values { pipe.die() }
     pipes = [:]
@@ -102,7 +100,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Sends the bytes that the app wrote, or drops them if `isLost` is true. Called on the event loop.
   package func settleUnsent(isLost: Bool) {
-    for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
+    for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.push() } }
   }
 
   /// Runs work on the main thread, unless the app's process ends first.
@@ -113,18 +111,18 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// The accessories that the app can see. The list is empty before ``look(at:as:)`` and after ``end()``. Used only on
   /// the event loop.
-  package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
+  package var accessories: [PublishedAccessory] { app?.accessories ?? [] }
 
   /// Disconnects the realm from the device. Until this call, the app view and the realm retain each other. Afterwards,
   /// the realm's accessories report that they are disconnected, and the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
-      guard let appView else { return }
-      earlier += appView.misuses
+      guard let app else { return }
+      earlier += app.misuses
       endChoices()
-      appView.close()
-      self.appView = nil
+      app.close()
+      self.app = nil
       picker = nil
       holder = nil
       objects = [:]
@@ -146,9 +144,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     entrance.sync { accessories.contains { $0.connectionID == connectionID } }
   }
 
-  func register() { entrance.sync { appView?.register() } }
+  func register() { entrance.sync { app?.register() } }
 
-  func unregister() { entrance.sync { appView?.unregister() } }
+  func unregister() { entrance.sync { app?.unregister() } }
 
   func openSession(
     with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?
@@ -156,15 +154,15 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     let opening = SessionOpening(world: world, place: place)
     let result = entrance.sync { () -> Result<(SessionPipe, closes: SessionPipe?), AppSessionError> in
       do throws(AppSessionError) {
-        guard let appView else { throw .notConnected(connectionID: accessory.connectionID) }
+        guard let app else { throw .notConnected(connectionID: accessory.connectionID) }
         let first = pipes.values.first {
           $0.connectionID == accessory.connectionID && $0.protocolName == protocolName && $0.isInUse
         }
-        let session = try appView.openSession(with: accessory, protocolName: protocolName)
+        let session = try app.openSession(with: accessory, protocolName: protocolName)
         let pipe = SessionPipe(session, of: accessory, opened: opening, in: self)
         pipes[ObjectIdentifier(pipe)] = pipe
         pipe.begin()
-        return .success((pipe, closes: appView.settings.rules.secondSession == .closesFirst ? first : nil))
+        return .success((pipe, closes: app.settings.rules.secondSession == .closesFirst ? first : nil))
       } catch {
         return .failure(error)
       }
@@ -184,7 +182,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// sessions.
   package var misuses: [String] {
     noteDeadLoops()
-    let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }
+    let (views, open) = entrance.sync { (earlier + (app?.misuses ?? []), Array(pipes.values)) }
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
@@ -222,40 +220,48 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Posts the connect notification. Called on the event loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard app === appView else { return }
+    guard app === self.app else { return }
     let object = object(accessory)
     let choice =
       accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isPosted }
     choice?.isPosted = true
     notify {
-      let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
-      NotificationCenter.default.post(message.notification)
-      // The typed message is posted separately, because its observers do not receive the notification.
-      MainActor.assumeIsolated { [message = MainThreadOnly(message)] in
-        NotificationCenter.default.post(message.value, subject: EAAccessoryManager.shared())
-      }
+      Self.post(
+        EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil),
+        as: EAAccessoryManager.AccessoryDidConnectMessage.makeNotification)
     }
   }
 
   /// Posts the disconnect notification. Called on the event loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard app === appView else { return }
+    guard app === self.app else { return }
     let object = object(accessory)
     let ended = pipes.values.filter { $0.connectionID == accessory.connectionID }
     notify { [settings] in
       if settings.endOrder == .streamsFirst { for pipe in ended { pipe.deliverAllOnMain() } }
-      let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
-      NotificationCenter.default.post(message.notification)
-      MainActor.assumeIsolated { [message = MainThreadOnly(message)] in
-        NotificationCenter.default.post(message.value, subject: EAAccessoryManager.shared())
-      }
+      Self.post(
+        EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object),
+        as: EAAccessoryManager.AccessoryDidDisconnectMessage.makeNotification)
     }
     forgetLater(accessory)
   }
 
+  /// Posts a message as a notification and as a typed message, because the observers of one do not receive the other.
+  /// Called on the main thread.
+  private static func post<Message: NotificationCenter.MainActorMessage>(
+    _ message: Message, as notification: @MainActor (Message) -> Notification
+  ) where Message.Subject == EAAccessoryManager {
+    // With the trait AppleSendability, the compiler cannot verify that only the main thread uses the message.
+    nonisolated(unsafe) let message = message
+    MainActor.assumeIsolated {
+      NotificationCenter.default.post(notification(message))
+      NotificationCenter.default.post(message, subject: EAAccessoryManager.shared())
+    }
+  }
+
   /// Calls the accessory's delegate. Called on the event loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard app === appView else { return }
+    guard app === self.app else { return }
     let object = object(accessory)
     notify { object.delegate?.accessoryDidDisconnect(object) }
     forgetLater(accessory)
@@ -263,7 +269,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Records that the app was suspended or resumed. Called on the event loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
-    guard app === appView else { return }
+    guard app === self.app else { return }
     isAppRunning.withLock { $0 = isRunning }
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
@@ -280,13 +286,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     objects[accessory.connectionID] = made
     return made
   }
-}
-
-/// A value that is created and used only on the main thread. With the trait AppleSendability, the compiler cannot
-/// verify that this is safe.
-private struct MainThreadOnly<Value>: @unchecked Sendable {
-  let value: Value
-  init(_ value: Value) { self.value = value }
 }
 
 /// When an expectation fails, test libraries use `Mirror` to print its values. If one of the values is an accessory,

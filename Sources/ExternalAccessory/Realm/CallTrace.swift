@@ -9,16 +9,13 @@ import Runtime
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
 /// misses the caller. Foundation uses unwind tables, so it provides the addresses. Swift's `Backtrace` then finds their
 /// source lines.
-package struct CallTrace: Equatable, Sendable {
+package struct CallTrace: Sendable {
   private let addresses: [UInt64]
 
-  package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
+  init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
-  /// All traces compare as equal, so two misuses can be equal even if they come from different calls.
-  package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
-
-  /// The location of the call, for example "App.swift:12 in send()", or nil if it is unknown.
-  package var place: String? {
+  /// The location of the call, for example "at App.swift:12 in send()", or nil if it is unknown.
+  var place: String? {
     // Addresses are resolved one at a time until the app's frame, which is one of the first, is found. In a large
     // program, resolving one address can take most of a second.
     addresses.lazy.compactMap(Self.place).first
@@ -36,7 +33,7 @@ package struct CallTrace: Equatable, Sendable {
       guard let source = symbol.sourceLocation, source.line > 0, !ownFolders.contains(where: source.path.contains)
       else { return nil }
       let file = String(source.path.split(separator: "/").last ?? "")
-      return others.contains(file) ? nil : "\(file):\(source.line) in \(symbol.name)"
+      return others.contains(file) ? nil : "at \(file):\(source.line) in \(symbol.name)"
     }.first
     found.withLock { $0[address] = .some(place) }
     return place

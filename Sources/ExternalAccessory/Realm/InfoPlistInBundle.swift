@@ -44,7 +44,7 @@ private func readAtLoad() {
 /// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates this
 /// dictionary once, as a mutable object, and keeps it. Later calls to `Bundle.main.infoDictionary` and
 /// `object(forInfoDictionaryKey:)` therefore return the values set here.
-package struct BundleDeclarations: Equatable, Sendable {
+package struct BundleDeclarations: Sendable {
   private var protocols: [String]?
   private var modes: [String]?
 
@@ -62,23 +62,23 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare these values. Returns false if the bundle cannot be changed.
-  @discardableResult
-  package func apply() -> Bool {
-    guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The dictionary is in fact mutable, although CoreFoundation declares it as immutable.
-    let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
-      .takeUnretainedValue()
+  /// The main bundle's dictionary. It is in fact mutable, although CoreFoundation declares it as immutable.
+  private static var dictionary: CFMutableDictionary? {
+    CFBundleGetMainBundle().flatMap { CFBundleGetInfoDictionary($0) }.map { info in
+      Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque()).takeUnretainedValue()
+    }
+  }
+
+  /// Makes the main bundle declare these values, if the bundle can be changed.
+  package func apply() {
+    guard let dictionary = Self.dictionary else { return }
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)
     Self.set(AppManifest.modesKey, modes, in: dictionary)
-    return Self.current == self
   }
 
   /// Adds all entries of an Info.plist to the main bundle.
   static func show(file path: String) {
-    guard let bytes = FileManager.default.contents(atPath: path), let bundle = CFBundleGetMainBundle(),
-      let info = CFBundleGetInfoDictionary(bundle)
-    else { return }
+    guard let bytes = FileManager.default.contents(atPath: path), let dictionary else { return }
     let data = bytes.withUnsafeBytes { CFDataCreate(nil, $0.baseAddress, $0.count) }
     guard let list = CFPropertyListCreateWithData(nil, data, 0, nil, nil)?.takeRetainedValue(),
       CFGetTypeID(list) == CFDictionaryGetTypeID()
@@ -88,24 +88,16 @@ package struct BundleDeclarations: Equatable, Sendable {
       guard let target else { return }
       CFDictionarySetValue(Unmanaged<CFMutableDictionary>.fromOpaque(target).takeUnretainedValue(), key, value)
     }
-    CFDictionaryApplyFunction(shown, add, Unmanaged.passUnretained(info).toOpaque())
+    CFDictionaryApplyFunction(shown, add, Unmanaged.passUnretained(dictionary).toOpaque())
   }
 
   private static func set(_ key: String, _ texts: [String]?, in dictionary: CFMutableDictionary) {
-    guard let key = string(key) else { return }
-    guard let texts else {
-      return with(key) { CFDictionaryRemoveValue(dictionary, $0) }
+    let (key, list) = (key as NSString, texts.map { $0 as NSArray })
+    // CoreFoundation retains what it keeps.
+    withExtendedLifetime((key, list)) {
+      let key = UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque())
+      guard let list else { return CFDictionaryRemoveValue(dictionary, key) }
+      CFDictionarySetValue(dictionary, key, UnsafeRawPointer(Unmanaged.passUnretained(list).toOpaque()))
     }
-    var callbacks = kCFTypeArrayCallBacks
-    guard let array = CFArrayCreateMutable(nil, 0, &callbacks) else { return }
-    for text in texts.compactMap(string) { with(text) { CFArrayAppendValue(array, $0) } }
-    with(key) { key in with(array) { CFDictionarySetValue(dictionary, key, $0) } }
-  }
-
-  private static func string(_ text: String) -> CFString? { CFStringCreateWithCString(nil, text, 0x0800_0100) }
-
-  /// Passes an object to CoreFoundation, which retains whatever it keeps.
-  private static func with(_ object: AnyObject, _ body: (UnsafeRawPointer) -> Void) {
-    withExtendedLifetime(object) { body(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())) }
   }
 }

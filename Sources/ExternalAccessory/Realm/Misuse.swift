@@ -1,5 +1,5 @@
 /// A mistake in the app: something that Apple's documentation forbids or that fails on Apple's systems.
-package enum Misuse: Equatable, Sendable, CustomStringConvertible {
+package enum Misuse: Sendable, CustomStringConvertible {
   /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)
   /// The app called `write` on a stream whose buffer was full.
@@ -30,7 +30,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
         + "Close both streams first"
     case .syncOnMain(let trace):
       "DispatchQueue.main.sync was called on the main queue"
-        + (trace.place.map { " at \($0)" } ?? "")
+        + (trace.place.map { " \($0)" } ?? "")
         + ": the call waits for itself, so easim ends the process. Notifications, delegates and streams of the main "
         + "run loop are on that queue already; call without it, or use async"
     case .secondSession(let name, let first, let second):
@@ -56,7 +56,7 @@ package enum StreamMisuse: Hashable, Sendable {
 }
 
 /// Where in the app's source, and in which world, a session was opened. Used in messages.
-package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
+package struct SessionOpening: Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?
 
@@ -70,14 +70,10 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
 
 /// The source location of a call. The compiler supplies the location, so finding it takes no time and needs no debug
 /// information.
-package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
+package struct CallPlace: Sendable, CustomStringConvertible {
   let file: String
   let line: Int
   let function: String
-
-  package init(file: String, line: Int, function: String) {
-    (self.file, self.line, self.function) = (file, line, function)
-  }
 
   package var description: String { "at \(file.split(separator: "/").last ?? ""):\(line) in \(function)" }
 }

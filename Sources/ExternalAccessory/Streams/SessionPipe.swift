@@ -77,7 +77,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   // MARK: Calls on the app's threads
 
   func open(_ stream: SessionLifetime.Stream) {
-    _ = port(stream).open()
+    port(stream).open()
   }
 
   func close(_ stream: SessionLifetime.Stream) {
@@ -174,7 +174,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return count
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at place: CallPlace? = nil) -> Int {
+  func write(_ bytes: UnsafeRawBufferPointer, at place: CallPlace?) -> Int {
     enum Outcome { case taken(Int, push: Bool, lost: LostRest?), failed }
     let outcome = lock.withLock { () -> Outcome in
       if isOver { return .failed }
@@ -209,8 +209,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   // MARK: Loop
-
-  func flush() { push() }
 
   func dropUnsent() {
     lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
@@ -257,7 +255,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
-  private func push() {
+  func push() {
     while true {
       lock.withLock {
         pushIsComing = false

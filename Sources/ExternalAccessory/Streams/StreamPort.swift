@@ -1,4 +1,5 @@
 internal import AccessoryCore
+internal import AccessoryHost
 import CoreFoundation
 import Foundation
 
@@ -50,7 +51,7 @@ final class StreamPort: @unchecked Sendable {
   private var isNudging = false
   private var watch = LoopWatch()
 
-  init(_ direction: StreamState.Direction, in realm: AccessoryRealm, note: @escaping @Sendable (StreamMisuse) -> Void) {
+  init(_ direction: SessionLifetime.Stream, in realm: AccessoryRealm, note: @escaping @Sendable (StreamMisuse) -> Void) {
     state = StreamState(direction)
     self.note = note
     signals = realm.signals
@@ -81,15 +82,14 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Changes the state, and signals the run loops if an event is now due.
-  private func change<Value>(_ body: (inout StreamState) -> Value) -> Value {
-    let value = lock.withLock { body(&state) }
+  private func change(_ body: (inout StreamState) -> Void) {
+    lock.withLock { body(&state) }
     signalIfDue()
-    return value
   }
 
   // MARK: State changes that ``StreamState`` defines
 
-  func open() -> Bool { change { $0.open() } }
+  func open() { change { $0.open() } }
 
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
@@ -139,14 +139,12 @@ final class StreamPort: @unchecked Sendable {
       return watch.begin()
     }
     if watches { watchLoops() }
-    let hop = Hop(port: self, loop: loop, mode: mode)
-    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.arrive(hop.loop, hop.mode) }
+    nonisolated(unsafe) let there = loop
+    let timer = Timer(timeInterval: 0, repeats: false) { [self] _ in
+      // The stream may have been removed from that run loop since.
+      if removePending(there, mode) { schedule(in: there, forMode: mode) }
+    }
     loop.add(timer, forMode: mode)
-  }
-
-  /// Called on the run loop's own thread. Adds the source, unless the stream has since been removed from that run loop.
-  private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
-    if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
   /// Cancels a pending schedule. Returns true if a schedule was pending.
@@ -176,12 +174,6 @@ final class StreamPort: @unchecked Sendable {
   /// loop, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
-  }
-
-  private struct Hop: @unchecked Sendable {
-    let port: StreamPort
-    let loop: RunLoop
-    let mode: RunLoop.Mode
   }
 
   private static func core(of loop: RunLoop) -> CFRunLoop? {

@@ -1,3 +1,4 @@
+internal import AccessoryHost
 import Foundation
 
 /// The state of one stream of a session: its status, and the next event for its delegate.
@@ -20,8 +21,6 @@ import Foundation
 ///
 /// An event stays pending until ``take(_:)`` is called, however late the app sets a delegate or opens the stream.
 struct StreamState {
-  enum Direction { case input, output }
-
   private enum Phase: Equatable {
     case notOpen
     /// `open()` was called, but the delegate has not received `openCompleted` yet.
@@ -42,7 +41,7 @@ struct StreamState {
     case told(Stream.Event)
   }
 
-  private let direction: Direction
+  private let direction: SessionLifetime.Stream
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
@@ -50,7 +49,7 @@ struct StreamState {
   /// fail as soon as the accessory is gone.
   private(set) var error: (any Error)?
 
-  init(_ direction: Direction) { self.direction = direction }
+  init(_ direction: SessionLifetime.Stream) { self.direction = direction }
 
   /// The status as `Stream` reports it. The status changes when the stream ends, even if no delegate is set.
   var status: Stream.Status {
@@ -86,11 +85,9 @@ struct StreamState {
 
   // MARK: Events
 
-  /// Opens the stream for the app. Returns true the first time the stream is opened.
-  mutating func open() -> Bool {
-    guard phase == .notOpen else { return false }
-    phase = .opening
-    return true
+  /// Opens the stream for the app.
+  mutating func open() {
+    if phase == .notOpen { phase = .opening }
   }
 
   /// Closes the stream, because the app closed or released it. Returns true the first time the stream is closed.

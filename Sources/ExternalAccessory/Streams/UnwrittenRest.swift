@@ -27,7 +27,7 @@ struct UnwrittenRest {
     let lost = missing > 0 && !bytes.isEmpty && !isRest ? take() : nil
     if taken == 0 { return lost }
     if taken < bytes.count {
-      write = LostRest(asked: bytes.count, taken: taken, caller: .init(place))
+      write = LostRest(asked: bytes.count, taken: taken, place: place, trace: place == nil ? CallTrace() : nil)
       missing = max(missing - taken, bytes.count - taken)
       beginning = Array(bytes.dropFirst(taken).prefix(Self.most))
     } else {
@@ -39,27 +39,17 @@ struct UnwrittenRest {
 }
 
 /// A write whose remaining bytes were lost.
-package struct LostRest: Equatable, Sendable, CustomStringConvertible {
+package struct LostRest: Sendable, CustomStringConvertible {
   let asked: Int
   let taken: Int
-  let caller: Caller
+  /// The location of the app's call to `write`, if the call passed an array, so that the compiler supplied the location.
+  let place: CallPlace?
+  /// Finds the location on the stack, if the call passed a pointer.
+  let trace: CallTrace?
 
-  /// The write as text, for example "write took 997 of 3000 bytes at App.swift:12 in send()".
-  package var description: String { "write accepted \(taken) of \(asked) bytes\(caller)" }
-
-  /// The location of the app's call to `write`. If the call passes an array, the compiler supplies the location. If the
-  /// call passes a pointer, the location is found on the stack.
-  enum Caller: Equatable, Sendable, CustomStringConvertible {
-    case known(CallPlace)
-    case traced(CallTrace)
-
-    init(_ place: CallPlace?) { self = place.map { .known($0) } ?? .traced(CallTrace()) }
-
-    var description: String {
-      switch self {
-      case .known(let place): " \(place)"
-      case .traced(let trace): trace.place.map { " at \($0)" } ?? ""
-      }
-    }
+  /// The write as text, for example "write accepted 997 of 3000 bytes at App.swift:12 in send()".
+  package var description: String {
+    let place = place?.description ?? trace?.place
+    return "write accepted \(taken) of \(asked) bytes" + (place.map { " \($0)" } ?? "")
   }
 }

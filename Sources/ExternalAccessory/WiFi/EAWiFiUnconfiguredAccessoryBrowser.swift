@@ -153,16 +153,11 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   private func callDelegate(
     _ body: @escaping (EAWiFiUnconfiguredAccessoryBrowser, any EAWiFiUnconfiguredAccessoryBrowserDelegate) -> Void
   ) {
-    let call = DelegateCall { [weak self] in
+    nonisolated(unsafe) let call = { [weak self] in
       guard let self, let delegate else { return }
       body(self, delegate)
     }
-    if let queue { queue.async { call.run() } } else { air.main.add { call.run() } }
-  }
-
-  private struct DelegateCall: @unchecked Sendable {
-    let run: () -> Void
-    init(_ run: @escaping () -> Void) { self.run = run }
+    if let queue { queue.async { call() } } else { air.main.add(call) }
   }
 }
 

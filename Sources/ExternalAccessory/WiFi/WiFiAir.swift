@@ -41,6 +41,18 @@ package final class WiFiAir: @unchecked Sendable {
     for browser in listeners { browser.report(next) }
   }
 
+  private func tell(_ accessory: EAWiFiUnconfiguredAccessory, _ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
+    for browser in listeners { browser.reportFinished(accessory, status) }
+  }
+
+  /// Ends the configuration in progress. Returns its accessory, or nil if there is none.
+  private func endConfiguration() -> EAWiFiUnconfiguredAccessory? {
+    lock.withLock {
+      defer { configuring = nil }
+      return configuring
+    }
+  }
+
   private func look() {
     let all = lock.withLock { state == .searching ? accessories : nil }
     if let all { for browser in listeners { browser.see(all) } }
@@ -60,14 +72,11 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func configure(_ accessory: EAWiFiUnconfiguredAccessory) {
-    guard currentState != .wiFiUnavailable else {
-      for browser in listeners { browser.reportFinished(accessory, .failed) }
-      return
-    }
+    guard currentState != .wiFiUnavailable else { return tell(accessory, .failed) }
     guard currentState != .configuring else {
       // The search configures only one accessory at a time. A second request for the same accessory gets the result of
       // the first request. A request for a different accessory fails.
-      if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
+      if underConfiguration !== accessory { tell(accessory, .failed) }
       return
     }
     lock.withLock { configuring = accessory }
@@ -92,14 +101,10 @@ package final class WiFiAir: @unchecked Sendable {
 
   /// Ends the configuration with the given result.
   package func finish(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
-    let done = lock.withLock { () -> EAWiFiUnconfiguredAccessory? in
-      defer { configuring = nil }
-      if status == .success, let configuring { accessories.remove(configuring) }
-      return configuring
-    }
-    guard let done else { return }
+    guard let done = endConfiguration() else { return }
+    if status == .success { lock.withLock { _ = accessories.remove(done) } }
     if stoppedFirst { move(to: .stopped) }
-    for browser in listeners { browser.reportFinished(done, status) }
+    tell(done, status)
     if !stoppedFirst { move(to: .stopped) }
   }
 
@@ -115,11 +120,7 @@ package final class WiFiAir: @unchecked Sendable {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
       return
     }
-    let lost = lock.withLock { () -> EAWiFiUnconfiguredAccessory? in
-      defer { configuring = nil }
-      return configuring
-    }
-    if let lost { for browser in listeners { browser.reportFinished(lost, .failed) } }
+    if let lost = endConfiguration() { tell(lost, .failed) }
     move(to: .wiFiUnavailable)
   }
 }
