@@ -91,14 +91,4 @@ import Testing
     #expect(UIApplication.didBecomeActiveNotification.rawValue == "UIApplicationDidBecomeActiveNotification")
     #expect(UIApplication.State.background.rawValue == 2)
   }
-
-  @Test func aViewControllerIsWhatAConfigurationIsShownOn() async throws {
-    try await withSimulatedWorld { world in
-      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: nil, queue: nil)
-      let lamp = world.addUnconfigured(name: "Lamp")
-      browser.configureAccessory(lamp, withConfigurationUIOn: UIViewController())
-      #expect(world.underConfiguration === lamp)
-      world.finishConfiguration(.success)
-    }
-  }
 }

@@ -81,10 +81,7 @@ import Testing
 
   /// Opens a session whose accessory end the test controls.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
-    let echo = try world.add("echo")
-    echo.takeSessions()
-    await world.plugIn(echo)
-    let accessory = try #require(manager.connectedAccessories.first)
+    let (echo, accessory) = try await plugInEcho(world)
     let connection = try AccessoryConnection(to: accessory, for: "com.example.echo")
     await world.run { !echo.sessions.isEmpty }
     return (connection, try #require(echo.sessions.first))

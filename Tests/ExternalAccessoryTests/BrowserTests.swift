@@ -1,4 +1,5 @@
 import ExternalAccessory
+import ExternalAccessoryAppStandIns
 import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
@@ -127,7 +128,7 @@ import Testing
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
       let (lamp, speaker) = (world.addUnconfigured(name: "Lamp"), world.addUnconfigured(name: "Speaker"))
       for accessory in [lamp, speaker, lamp] {
-        browser.configureAccessory(accessory, withConfigurationUIOn: NSObject())
+        browser.configureAccessory(accessory, withConfigurationUIOn: await UIViewController())
       }
       await world.settle()
       #expect(listener.words == ["configuring", "Speaker failed"])

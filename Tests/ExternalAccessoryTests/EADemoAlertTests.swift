@@ -44,7 +44,7 @@ import Testing
 
   /// "If the protocol has not been previously defined, an alert is present to indicate that the protocolString is not
   /// defined in the Info.plist": on current systems, no session is opened.
-  @Test func a2AnUndeclaredProtocolIsAnAlertAndNoSession() async throws {
+  @Test func e2AndA2AnUndeclaredProtocolIsAnAlertAndNoSession() async throws {
     var settings = declaring(["com.example.other"])
     settings.rules.visibility = .all
     try await withSimulatedWorld(settings) { world in

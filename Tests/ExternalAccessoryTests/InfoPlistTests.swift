@@ -94,7 +94,7 @@ import Testing
     for bytes in [Array(Self.xml.utf8), try Self.binary()] {
       for count in bytes.indices { attempt(Array(bytes[..<count])) }
       for index in bytes.indices {
-        for byte in [0x00, 0x3C, 0x3E, 0x26, 0x5F, 0xA1, 0xD1, 0xFF] as [UInt8] {
+        for byte in [0x00, 0x3C, 0xA1] as [UInt8] {
           var changed = bytes
           changed[index] = byte
           attempt(changed)
@@ -103,24 +103,12 @@ import Testing
     }
   }
 
-  @Test(arguments: ["a\0李", "a\0b", "\0"]) func aNULInTheTextOfABinaryFileIsAnError(
-    text: String
-  ) throws {
-    for object in [[text: 1], ["key": text], ["key": [text]]] as [[String: Any]] {
-      let bytes = try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0)
-      let error = #expect(throws: SourceProblem.self) {
-        try PropertyList(Array(bytes), path: "Info.plist")
-      }
-      #expect(error?.description.hasSuffix(" is text with a NUL character") == true, "\(String(describing: error))")
-    }
-  }
-
   /// A reference in a binary file may point anywhere, even into the middle of a string.
   @Test func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap() throws {
     let bytes = try Self.binary()
     let table = Int(bytes[bytes.count - 1]) | Int(bytes[bytes.count - 2]) << 8
     for index in table..<bytes.count - 32 {
-      for byte in 0...255 as ClosedRange<UInt8> {
+      for byte in stride(from: 0, through: 255, by: 5) as StrideThrough<UInt8> {
         var changed = bytes
         changed[index] = byte
         attempt(changed)

@@ -112,6 +112,8 @@ import Testing
       do {
         try await manager.showBluetoothAccessoryPicker(withNameFilter: nil)
         Issue.record("it succeeded")
+      } catch EABluetoothAccessoryPickerError.resultCancelled {
+        #expect(code == .resultCancelled)
       } catch let error as EABluetoothAccessoryPickerError {
         #expect(error.code == code)
         #expect((error as NSError).domain == "EABluetoothAccessoryPickerErrorDomain")

@@ -84,22 +84,6 @@ import Testing
     }
   }
 
-  @Test func aSecondListenerThatUnregistersTwiceMakesTheAppDeaf() async throws {
-    try await withSimulatedWorld { world in
-      let (notices, sdk) = (EventRecorder(), SecondListener())
-      manager.registerForLocalNotifications()
-      sdk.register()
-      sdk.unregister(times: 2)
-      try await world.plugIn("echo")
-      #expect(notices.words == [])
-      sdk.register()
-      try await world.plugIn("multi")
-      #expect(sdk.notices.map(\.isConnect) == [true])
-      #expect(notices.heard.count == 1)
-      sdk.stop()
-    }
-  }
-
   @Test func aSecondListenerTakesTheSessionOfItsProtocolAlone() async throws {
     try await withSimulatedWorld { world in
       let sdk = SecondListener(opening: "com.example.echo")

@@ -4,12 +4,12 @@ import Testing
 
 /// Tests registration and notifications: behaviors N1, N2, … in docs/external-accessory.md.
 @Suite struct RegistrationTests {
-  @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
+  @Test func n1AndN8WhatIsAttachedAtRegistrationIsInTheListAndNotPosted() async throws {
     try await withSimulatedWorld { world in
       let before = EventRecorder()
       let glasses = try await world.plugIn("lawk-view")
       #expect(before.words == [])
-      #expect(manager.connectedAccessories.count == 1)
+      #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
       manager.registerForLocalNotifications()
       let after = EventRecorder()
       await world.unplug(glasses)
@@ -19,13 +19,14 @@ import Testing
     }
   }
 
-  @Test func n2EachRegistrationNeedsItsUnregistration() async throws {
+  @Test func n2AndN17EachOfSeveralOwnersNeedsItsUnregistration() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder()
       let glasses = try world.add("lawk-view")
       manager.registerForLocalNotifications()
       manager.registerForLocalNotifications()
       manager.unregisterForLocalNotifications()
+      #expect(world.registrationCount == 1)
       await world.plugIn(glasses)
       #expect(recorder.words == ["connect 1"])
       manager.unregisterForLocalNotifications()
@@ -37,13 +38,17 @@ import Testing
 
   @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
     try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()  // the app
-      manager.registerForLocalNotifications()  // a library that the app uses
-      manager.unregisterForLocalNotifications()
-      manager.unregisterForLocalNotifications()  // the library, once too often
+      let (app, sdk) = (EventRecorder.registered(), SecondListener())
+      sdk.register()
+      sdk.unregister(times: 2)
       try await world.plugIn("lawk-view")
-      #expect(recorder.words == [])
+      #expect(app.words == [])
       #expect(world.registrationCount == 0)
+      sdk.register()
+      try await world.plugIn("multi")
+      #expect(sdk.notices.map(\.isConnect) == [true])
+      #expect(app.heard.count == 1)
+      sdk.stop()
     }
   }
 
@@ -60,43 +65,16 @@ import Testing
     }
   }
 
-  @Test func n5TheObjectIsTheSharedManagerAndFilteringByItMakesNoDifference() async throws {
+  @Test func n5AndN7TheObjectIsTheSharedManagerOnTheMainQueue() async throws {
     try await withSimulatedWorld { world in
-      let (filtered, all) = (EventRecorder(object: manager), EventRecorder())
+      let recorders = [EventRecorder(), EventRecorder(object: manager), EventRecorder(queue: .main)]
       manager.registerForLocalNotifications()
       try await world.plugIn("lawk-view")
-      #expect(filtered.words == all.words)
-      #expect(all.heard.first?.object === manager)
-    }
-  }
-
-  @Test func n6TheUserInfoHasASelectionOnlyAfterAPicker() async throws {
-    try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      try await world.plugIn("lawk-view")
-      let heard = try #require(recorder.heard.first)
-      #expect(heard.accessory.name == "李未可 View AI眼镜")
-      #expect(!heard.isSelected)
-    }
-  }
-
-  @Test func n7PostedOnTheMainQueueEvenToObserversThatAskForIt() async throws {
-    try await withSimulatedWorld { world in
-      let (plain, queued) = (EventRecorder(), EventRecorder(queue: .main))
-      manager.registerForLocalNotifications()
-      try await world.plugIn("lawk-view")
-      #expect(plain.heard.map(\.isOnMainQueue) == [true])
-      #expect(queued.heard.map(\.isOnMainQueue) == [true])
-    }
-  }
-
-  @Test func n8WhatIsAttachedAtRegistrationIsInTheListAndNotPosted() async throws {
-    try await withSimulatedWorld { world in
-      try await world.plugIn("lawk-view")
-      let recorder = EventRecorder.registered()
-      await world.settle()
-      #expect(recorder.words == [])
-      #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
+      for recorder in recorders {
+        #expect(recorder.words == ["connect 1"])
+        #expect(recorder.heard.first?.object === manager)
+        #expect(recorder.heard.first?.isOnMainQueue == true)
+      }
     }
   }
 
@@ -135,43 +113,26 @@ import Testing
     }
   }
 
-  @Test func n11TheDisconnectHasTheVeryObjectOfTheConnect() async throws {
-    try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
-      let listed = try #require(manager.connectedAccessories.first)
-      await world.unplug(glasses)
-      #expect(recorder.heard.count == 2)
-      #expect(recorder.heard.allSatisfy { $0.accessory === listed })
-    }
-  }
-
-  @Test func n12AndN13ADisconnectedAccessoryKeepsItsNumberAndProtocolsAndIsNotConnected() async throws {
+  @Test func n11AndN12AndN13AndN14TheSameObjectKeepsItsNumberAndProtocolsAndIsNotConnected() async throws {
     try await withSimulatedWorld { world in
       var states: [Bool] = []
       let recorder = EventRecorder { states.append($0.accessory.isConnected) }
       manager.registerForLocalNotifications()
       let glasses = try await world.plugIn("lawk-view")
-      let id = try #require(manager.connectedAccessories.first).connectionID
+      let listed = try #require(manager.connectedAccessories.first)
+      let id = listed.connectionID
       await world.unplug(glasses)
-      let gone = try #require(recorder.heard.last?.accessory)
-      #expect(gone.connectionID == id)
+      #expect(recorder.heard.count == 2)
+      #expect(recorder.heard.allSatisfy { $0.accessory === listed })
+      #expect(listed.connectionID == id)
       #expect(id > 1 << 24)
-      #expect(gone.protocolStrings == [glassesProtocol])
+      #expect(listed.protocolStrings == [glassesProtocol])
       #expect(states == [true, false])
+      #expect(recorder.heard.map(\.listed) == [[id], []])
     }
   }
 
-  @Test func n14TheListIsRightWhenTheHandlerRuns() async throws {
-    try await withSimulatedWorld { world in
-      let recorder = EventRecorder.registered()
-      let glasses = try await world.plugIn("lawk-view")
-      await world.unplug(glasses)
-      #expect(recorder.heard.map(\.listed) == [[recorder.heard[0].accessory.connectionID], []])
-    }
-  }
-
-  @Test(arguments: [true, false]) func n15ASwitchOfTransportsConnectsAnewBeforeOrAfterItDisconnects(
+  @Test(arguments: [true, false]) func f2AndN15ASwitchOfTransportsConnectsAnewBeforeOrAfterItDisconnects(
     newFirst: Bool
   ) async throws {
     try await withSimulatedWorld { world in
@@ -209,21 +170,6 @@ import Testing
       #expect(recorder.heard.map(\.name) == ["connect", "connect"] + (isNoticed ? ["disconnect"] : []))
       #expect(Set(recorder.heard.map(\.accessory.connectionID)).count == 2)
       #expect(manager.connectedAccessories.count == (isNoticed ? 1 : 2))
-    }
-  }
-
-  @Test func n17UnregisteringWhenOneOfSeveralOwnersGoesIsNotNeededByTheOthers() async throws {
-    final class Owner {
-      init() { manager.registerForLocalNotifications() }
-    }
-    try await withSimulatedWorld { world in
-      let recorder = EventRecorder()
-      var owners = [Owner(), Owner()]
-      owners.removeLast()
-      try await world.plugIn("lawk-view")
-      #expect(recorder.words == ["connect 1"])
-      #expect(world.registrationCount == 2)
-      #expect(owners.count == 1)
     }
   }
 

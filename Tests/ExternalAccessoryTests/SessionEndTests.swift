@@ -79,24 +79,4 @@ import Testing
       #expect(world.openSessions == [])
     }
   }
-
-  /// Apple's classes and their getters are open, because apps subclass them.
-  @Test func aSubclassOfASessionIsASession() async throws {
-    final class Named: EASession, @unchecked Sendable {
-      var note = ""
-      override init?(accessory: EAAccessory, forProtocol protocolString: String) {
-        super.init(accessory: accessory, forProtocol: protocolString)
-        note = "made"
-      }
-      override var protocolString: String? { "mine" }
-    }
-    try await withSimulatedWorld { world in
-      let (_, accessory) = try await plugInEcho(world)
-      let session = try #require(Named(accessory: accessory, forProtocol: "com.example.echo"))
-      #expect(session.note == "made")
-      #expect(session.protocolString == "mine")
-      #expect(session.inputStream?.streamStatus == .notOpen)
-      #expect(Named(accessory: accessory, forProtocol: "com.example.other") == nil)
-    }
-  }
 }

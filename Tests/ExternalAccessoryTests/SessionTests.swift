@@ -13,55 +13,13 @@ import Testing
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
-  @Test func e1NilForAProtocolThatTheAccessoryDoesNotOffer() async throws {
+  @Test func e1AndE8NilForAProtocolThatTheAccessoryDoesNotOfferAndTheReasonIsOnTheTimeline() async throws {
     try await withSimulatedWorld { world in
       let (_, accessory) = try await accessory(world)
       #expect(EASession(accessory: accessory, forProtocol: "com.example.other") == nil)
+      #expect(world.report.contains("opening session failed"))
+      #expect(world.report.contains("com.example.other"))
       #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) != nil)
-    }
-  }
-
-  @Test(arguments: [true, false]) func e2NilForAProtocolThatTheAppDoesNotDeclare(sinceIOS5: Bool) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.declaredProtocols = ["com.example.mine"]
-    settings.rules.visibility = .all
-    settings.rules.undeclaredSessions = sinceIOS5 ? .refused : .allowed
-    try await withSimulatedWorld(settings) { world in
-      let (_, accessory) = try await accessory(world)
-      let session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
-      #expect((session == nil) == sinceIOS5)
-    }
-  }
-
-  @Test(arguments: [true, false]) func onlyAccessoriesWithADeclaredProtocolAreListed(isFiltered: Bool) async throws {
-    var settings = SimulatedWorld.Settings()
-    settings.declaredProtocols = [glassesProtocol]
-    settings.rules.visibility = isFiltered ? .declared : .all
-    try await withSimulatedWorld(settings) { world in
-      try world.add("lawk-view").plugIn()
-      try await world.plugIn("sensor")
-      #expect(manager.connectedAccessories.count == (isFiltered ? 1 : 2))
-    }
-  }
-
-  @Test func e3NilWhenTheAccessoryIsGone() async throws {
-    try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
-      await world.unplug(simulated)
-      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
-    }
-  }
-
-  /// A stale accessory claims to be connected, but the app cannot open a session with it.
-  @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
-    try await withSimulatedWorld(.with { $0.rules.settlingTime = .seconds(365 * 24 * 3600) }) { world in
-      let (simulated, accessory) = try await accessory(world)
-      await world.advance(by: .seconds(1))
-      simulated.pull(unnoticed: true)
-      await world.advance(by: .seconds(8 * 3600))
-      #expect(manager.connectedAccessories == [accessory])
-      #expect(accessory.isConnected)
-      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
     }
   }
 
@@ -157,18 +115,10 @@ import Testing
     }
   }
 
-  @Test func e8WhyThereIsNoSessionIsOnTheTimeline() async throws {
+  @Test func e9AndE10TheStreamsAreNotOpenAtFirstAndKnowNothingOfMessages() async throws {
     try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
-      #expect(EASession(accessory: accessory, forProtocol: "com.example.other") == nil)
-      #expect(world.report.contains("opening session failed"))
-      #expect(world.report.contains("com.example.other"))
-    }
-  }
-
-  @Test func e9TheSessionIsLiveAndItsStreamsAreNotOpen() async throws {
-    try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await accessory(world)
+      simulated.takeSessions()
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       #expect(session.inputStream?.streamStatus == .notOpen)
       #expect(session.outputStream?.streamStatus == .notOpen)
@@ -176,26 +126,16 @@ import Testing
       #expect(session.write([1]) == -1)
       session.outputStream?.open()
       #expect(session.outputStream?.hasSpaceAvailable == true)
-      #expect(session.write([1]) == 1)
-    }
-  }
-
-  @Test func e10TheSessionKnowsNothingOfMessages() async throws {
-    try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
-      simulated.takeSessions()
-      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
-      session.outputStream?.open()
-      for part in [[1], [2, 3], [4, 5, 6]] as [[UInt8]] { session.write(part) }
+      for part in [[1], [2, 3], [4, 5, 6]] as [[UInt8]] { #expect(session.write(part) == part.count) }
       await world.settle()
       #expect(simulated.sessions.first?.received == [1, 2, 3, 4, 5, 6])
     }
   }
 
-  @Test(arguments: [SessionLifetimeRule.heldOrOpen, .held]) func e11AnOpenStreamKeepsASessionThatWasLetGo(
-    rule: SessionLifetimeRule
+  @Test(arguments: [SessionLifetime.Rule.heldOrOpen, .held]) func e11AnOpenStreamKeepsASessionThatWasLetGo(
+    rule: SessionLifetime.Rule
   ) async throws {
-    try await withSimulatedWorld(.with { $0.lifetime = rule == .held ? .held : .heldOrOpen }) { world in
+    try await withSimulatedWorld(.with { $0.lifetime = rule }) { world in
       let (simulated, accessory) = try await accessory(world)
       simulated.takeSessions()
       var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
@@ -210,8 +150,6 @@ import Testing
       #expect(world.openSessions == [])
     }
   }
-
-  enum SessionLifetimeRule: Sendable { case heldOrOpen, held }
 
   @Test(arguments: [false, true], [false, true])
   func e12AStreamThatWasNeverOpenedAndNeverClosedBlocksTheNextSession(
@@ -258,17 +196,7 @@ import Testing
     }
   }
 
-  @Test func e13AnAccessoryObjectIsLetGoAfterItsDisconnect() async throws {
-    try await withSimulatedWorld { world in
-      let simulated = try await world.plugIn("echo")
-      weak let accessory = manager.connectedAccessories.first
-      #expect(accessory != nil)
-      await world.unplug(simulated)
-      #expect(accessory == nil)
-    }
-  }
-
-  @Test func e14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
+  @Test func e13AndE14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
     try await withSimulatedWorld { world in
       let simulated = try await world.plugIn("echo")
       weak let accessory = manager.connectedAccessories.first

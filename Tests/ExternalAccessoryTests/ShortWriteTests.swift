@@ -52,7 +52,7 @@ import Testing
     parts.session.outputStream?.open()
   }
 
-  @Test(arguments: [1000, 3000, 10_000]) func aCarelessClientLosesBytesByDefaultAndItsLineIsNamed(
+  @Test(arguments: [1000, 10_000]) func aCarelessClientLosesBytesByDefaultAndItsLineIsNamed(
     size: Int
   ) async throws {
     try await withOpenSession { world, parts in
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [100, 997, 1000, 5000]) func aCarefulClientIsNotNamed(piece: Int) async throws {
+  @Test(arguments: [100, 997, 10_240, 32_768]) func t7AndT19ACarefulClientWritesTheRestLaterAndIsNotNamed(piece: Int) async throws {
     try await withOpenSession { world, parts in
       let client = CarefulClient([counting(3000), [1, 2, 3], counting(10_000)], piece: piece)
       start(client, parts)
@@ -122,19 +122,9 @@ import Testing
     }
   }
 
-  /// A buffer that is large enough for every message would hide the bug.
-  @Test func aLargeBufferLosesNothing() async throws {
-    try await withOpenSession(.with { $0.sendBufferSize = 65536 }) { world, parts in
-      let client = CarelessClient([counting(10_000)])
-      start(client, parts)
-      await world.expect { parts.far.received == counting(10_000) }
-      #expect(world.misuses == [])
-    }
-  }
-
   @Test func worldsVaryTheBufferByTheirSeed() async throws {
     var sizes: [Int] = []
-    for seed in [1, 1, 2, 3, 4, 5] as [UInt64] {
+    for seed in [1, 1, 2, 3] as [UInt64] {
       var settings = SimulatedWorld.Settings()
       (settings.seed, settings.variesSendBuffer) = (seed, true)
       try await withOpenSession(settings) { world, parts in
@@ -143,7 +133,7 @@ import Testing
       }
     }
     #expect(sizes[0] == sizes[1])
-    #expect(Set(sizes).count > 3, "\(sizes)")
+    #expect(Set(sizes).count == 3, "\(sizes)")
     #expect(sizes.allSatisfy { (61...4095).contains($0) && !$0.isMultiple(of: 2) }, "\(sizes)")
   }
 }

@@ -29,7 +29,7 @@ import Testing
       ] as [@Sendable () -> Void] {
         bothEnded.enter()
         Thread.detachNewThread {
-          for _ in 0..<20_000 { work() }
+          for _ in 0..<5_000 { work() }
           bothEnded.leave()
         }
       }

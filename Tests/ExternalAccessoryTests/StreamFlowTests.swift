@@ -4,25 +4,6 @@ import Testing
 
 /// Tests the bytes of streams (T). All bytes arrive, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
-  @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
-    try await withOpenSession(.with { $0.sendBufferSize = 1000 }) { world, parts in
-      var rest = counting(2500)[...]
-      let recorder = StreamRecorder(parts.session) { stream, event in
-        guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
-        let count = output.write(Array(rest), maxLength: rest.count)
-        rest = rest.dropFirst(max(0, count))
-      }
-      parts.session.outputStream?.open()
-      let first = parts.session.write(Array(rest))
-      #expect(first == 1000)
-      rest = rest.dropFirst(first)
-      parts.session.start(recorder)
-      await world.run { parts.far.received.count == 2500 }
-      #expect(parts.far.received == counting(2500))
-      #expect(world.misuses == [])
-    }
-  }
-
   @Test(arguments: SimulatedWorld.Settings.FullWrite.allCases)
   func t8AWriteWithoutSpaceTakesNothingAndIsRecorded(returns: SimulatedWorld.Settings.FullWrite) async throws {
     var settings = SimulatedWorld.Settings()
@@ -57,7 +38,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [128, 512, 1024, 4096, 8192, 65536]) func t19TheReadSizesOfTheFieldAllGetEveryByte(
+  @Test(arguments: [128, 4096, 65536]) func t19TheReadSizesOfTheFieldAllGetEveryByte(
     size: Int
   ) async throws {
     try await withOpenSession { world, parts in
@@ -65,19 +46,6 @@ import Testing
       parts.far.send(counting(100_000))
       await world.run { recorder.received.count == 100_000 }
       #expect(recorder.received == counting(100_000))
-    }
-  }
-
-  @Test(arguments: [10_000, 10_240, 32_768]) func t19TheBatchesOfTheFieldAllArriveWhole(size: Int) async throws {
-    try await withOpenSession { world, parts in
-      var rest = counting(4 * size)[...]
-      let recorder = StreamRecorder(parts.session) { stream, event in
-        guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
-        rest = rest.dropFirst(max(0, output.write(Array(rest), maxLength: min(size, rest.count))))
-      }
-      parts.session.start(recorder)
-      await world.run { parts.far.received.count == 4 * size }
-      #expect(parts.far.received == counting(4 * size))
     }
   }
 
@@ -115,44 +83,13 @@ import Testing
   }
 
   @Test func aReadWithoutBytesReturnsZeroAndIsRecorded() async throws {
-    try await withSimulatedWorld { world in
-      let open = try await open(world)
-      open.session.inputStream?.open()
-      await world.settle()
-      var buffer = [UInt8](repeating: 0, count: 16)
-      #expect(open.session.inputStream?.read(&buffer, maxLength: 16) == 0)
-      #expect(open.session.inputStream?.streamStatus == .open)
-      #expect(world.misuses == [Misuse.readWithoutBytes("com.example.echo").description])
-    }
-  }
-
-  @Test func inRealTimeTheSameBytesComeBack() async throws {
-    try await withSimulatedWorld(.with { ($0.clock, $0.sendBufferSize) = (.real, 65536) }) { world in
-      let recorder = EventRecorder.registered()
-      try world.add("echo").plugIn()
-      await world.run { !recorder.words.isEmpty }
-      let session = try #require(EASession(accessory: recorder.heard[0].accessory, forProtocol: "com.example.echo"))
-      let streams = session.listen()
-      session.write(counting(10_000))
-      await world.run { streams.received.count == 10_000 }
-      #expect(streams.received == counting(10_000))
-    }
-  }
-
-  @Test func aReaderThatSleepsHoldsTheAccessoryBackAndLosesNothing() async throws {
     try await withOpenSession { world, parts in
       parts.session.inputStream?.open()
-      parts.far.send(counting(300_000))
       await world.settle()
-      #expect(parts.far.unsent > 0)
-      var (received, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 8192))
-      await world.run {
-        while let input = parts.session.inputStream, input.hasBytesAvailable {
-          received += buffer[..<input.read(&buffer, maxLength: 8192)]
-        }
-        return received.count == 300_000
-      }
-      #expect(received == counting(300_000))
+      var buffer = [UInt8](repeating: 0, count: 16)
+      #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == 0)
+      #expect(parts.session.inputStream?.streamStatus == .open)
+      #expect(world.misuses == [Misuse.readWithoutBytes("com.example.echo").description])
     }
   }
 }

@@ -22,17 +22,6 @@ import Testing
     await #expect(processExitsWith: .failure) { _ = EASession() }
   }
 
-  @Test func pickerErrorsAreCaughtByCodeAndBridge() {
-    do { throw EABluetoothAccessoryPickerError(.resultCancelled) } catch EABluetoothAccessoryPickerError.resultCancelled
-    {
-      let error = EABluetoothAccessoryPickerError(.resultCancelled) as NSError
-      #expect(error.domain == EABluetoothAccessoryPickerErrorDomain)
-      #expect(error.code == 2)
-    } catch {
-      Issue.record("\(error)")
-    }
-  }
-
   @Test(arguments: SimulatedWorld.Settings.DescriptionLayout.allCases)
   func theDescriptionHasApplesLayoutOfEachGeneration(layout: SimulatedWorld.Settings.DescriptionLayout) async throws {
     try await withSimulatedWorld(.with { $0.layout = layout }) { world in

@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func s5WithoutTheModeTheBackgroundTakesAccessoriesAndSessions(
+  @Test(arguments: [true, false]) func s5AndF6WithoutTheModeTheBackgroundTakesAccessoriesAndSessions(
     declares: Bool
   ) async throws {
     var settings = keeping
@@ -190,21 +190,6 @@ import Testing
       session.write([1, 2])
       await world.settle()
       #expect(streams.received == [1, 2])
-    }
-  }
-
-  @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
-    try await withSimulatedWorld(keeping) { world in
-      let recorder = EventRecorder.registered()
-      world.move(to: .background)
-      try await world.plugIn("echo", quirks: ["identification,slow,delay=5s"])
-      world.move(to: .suspended)
-      await world.advance(by: .seconds(10))
-      #expect(recorder.words == [])
-      world.move(to: .foreground)
-      await world.settle()
-      let accessory = try #require(recorder.heard.first?.accessory)
-      #expect(EASession(accessory: accessory, forProtocol: "com.example.echo") != nil)
     }
   }
 }

@@ -13,7 +13,6 @@ final class SoakThread: @unchecked Sendable {
   private var random: SeededRandom
   private let ended = DispatchSemaphore(value: 0)
   private let never = DispatchSemaphore(value: 0)
-  private var last: UInt32?
 
   init(_ number: Int, _ ledger: SoakLedger, _ watch: SoakWatch) {
     self.number = number
@@ -38,7 +37,6 @@ final class SoakThread: @unchecked Sendable {
   private func playOne() {
     // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and takes the session
     // from another thread.
-    if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
     let own = keys.first { $0.0.serialNumber == "SOAK-\(number % 4)" && $0.1 == SoakRound.protocols[number / 4] }
@@ -50,30 +48,26 @@ final class SoakThread: @unchecked Sendable {
       return waitABit()
     }
     let client = SoakClient(
-      session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
+      session, token, ledger, quota: 1 + random.below(12_000), isPatient: random.below(3) > 0,
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // Usually the thread waits for this session to finish before it opens the next, which would replace it.
-    last = random.below(8) > 0 ? token : nil
-    let isPatient = random.below(3) > 0
     switch random.below(3) {
     case 0:
       session.inputStream?.open()
       session.outputStream?.open()
-      client.go(isPatient: isPatient) {
+      client.go {
         client.read()
         client.write()
         client.waitABit()
       }
     case 1:
       session.start(client, on: .current)
-      client.go(isPatient: isPatient) {
-        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.005))
-      }
+      client.go { _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.005)) }
     default:
       session.start(client, on: .main)
-      client.go(isPatient: isPatient) { client.waitABit() }
+      client.go { client.waitABit() }
     }
+    client.finish()
     // The thread either closes both streams, in either order, or releases everything. Both ways of ending the session
     // have the same effect.
     switch random.below(3) {
@@ -83,14 +77,15 @@ final class SoakThread: @unchecked Sendable {
       session.inputStream?.close()
     default: break
     }
-    client.finish()
   }
 }
 
 final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
-  private let token: UInt32
+  private let token: Int
   private let ledger: SoakLedger
   private let quota: Int
+  /// Whether the client waits until everything has come back.
+  private let isPatient: Bool
   private var buffer: [UInt8]
   private let lock = NSRecursiveLock()
   private let moved = DispatchSemaphore(value: 0)
@@ -99,19 +94,22 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   private var echoed = 0
   private var isBroken = false
 
-  init(_ session: EASession, _ token: UInt32, _ ledger: SoakLedger, quota: Int, readSize: Int) {
+  init(_ session: EASession, _ token: Int, _ ledger: SoakLedger, quota: Int, isPatient: Bool, readSize: Int) {
     self.session = session
     self.token = token
     self.ledger = ledger
     self.quota = quota
+    self.isPatient = isPatient
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Alternates reads and writes until the session breaks, or until everything has been written and, if the thread is
+  private var isWhole: Bool { lock.withLock { written >= quota && (!isPatient || echoed == written) } }
+
+  /// Alternates reads and writes until the session breaks, or until everything has been written and, if the client is
   /// patient, echoed back.
-  func go(isPatient: Bool, turn: () -> Void) {
+  func go(turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
-    while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {
+    while !isWhole, !lock.withLock({ isBroken }) {
       turn()
       if Date() > limit { return ledger.find("session \(token) stands still: \(written) of \(quota), \(echoed) back") }
     }
@@ -120,8 +118,9 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
 
   func finish() {
+    let isWhole = isWhole
     lock.withLock { session = nil }
-    ledger.closed(token)
+    ledger.closed(token, isWhole: isWhole)
   }
 
   func stream(_ stream: Stream, handle event: Stream.Event) {
