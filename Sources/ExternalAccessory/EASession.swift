@@ -1,4 +1,3 @@
-internal import AccessoryHost
 import Foundation
 
 /// A session with an accessory. A session uses one of the accessory's protocols and has one byte stream in each
@@ -33,7 +32,8 @@ open class EASession: NSObject {
     function: String = #function
   ) {
     let place = CallPlace(file: file, line: line, function: function)
-    guard let pipe = Self.open(accessory, protocolString, at: place) else { return nil }
+    guard let pipe = accessory.realm.openSession(with: accessory.published, protocolName: protocolString, at: place)
+    else { return nil }
     (peer, self.pipe) = (accessory, pipe)
     (input, output) = (AccessoryInputStream(pipe), AccessoryOutputStream(pipe))
     super.init()
@@ -44,14 +44,11 @@ open class EASession: NSObject {
   /// records the location of the call.
   @_disfavoredOverload
   public init?(accessory: EAAccessory, forProtocol protocolString: String) {
-    guard let pipe = Self.open(accessory, protocolString, at: nil) else { return nil }
+    guard let pipe = accessory.realm.openSession(with: accessory.published, protocolName: protocolString, at: nil)
+    else { return nil }
     (peer, self.pipe) = (accessory, pipe)
     (input, output) = (AccessoryInputStream(pipe), AccessoryOutputStream(pipe))
     super.init()
-  }
-
-  private static func open(_ accessory: EAAccessory, _ name: String, at place: CallPlace?) -> SessionPipe? {
-    try? accessory.realm.openSession(with: accessory.published, protocolName: name, at: place)
   }
 
   deinit { pipe.released() }

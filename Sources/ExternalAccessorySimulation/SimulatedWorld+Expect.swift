@@ -22,9 +22,8 @@ extension SimulatedWorld {
     fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column,
     until condition: () -> Bool
   ) async -> Bool {
-    if await run(limit: limit, until: condition) { return true }
-    fail(comment, limit, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
-    return false
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return judge(await run(limit: limit, until: condition), comment, limit, place)
   }
 
   /// Lets time pass until a condition holds. This is the form for tests that are not async.
@@ -34,14 +33,14 @@ extension SimulatedWorld {
     _ comment: String = "", limit: Duration = .seconds(60), fileID: String = #fileID, filePath: String = #filePath,
     line: Int = #line, column: Int = #column, until condition: () -> Bool
   ) -> Bool {
-    if run(limit: limit, until: condition) { return true }
-    fail(comment, limit, SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column))
-    return false
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return judge(run(limit: limit, until: condition), comment, limit, place)
   }
 
-  private func fail(_ comment: String, _ limit: Duration, _ place: SourceLocation) {
+  private func judge(_ holds: Bool, _ comment: String, _ limit: Duration, _ place: SourceLocation) -> Bool {
     let text = "the condition did not hold within \(limit) of the world's time"
-    fail(comment.isEmpty ? text : "\(comment): \(text)", place)
+    if !holds { fail(comment.isEmpty ? text : "\(comment): \(text)", place) }
+    return holds
   }
 
   func fail(_ reason: String, _ place: SourceLocation) {

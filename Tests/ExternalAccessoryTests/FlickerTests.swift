@@ -176,7 +176,8 @@ import Testing
   /// sequence. The device is locked, the accessory turns itself off a minute later, and the app is notified when the
   /// device is unlocked. If the app declares the background mode, locking the device changes nothing by itself. Without
   /// the background mode, the app loses all accessories.
-  @Test(arguments: [true, false]) func f7AndF10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
+  @Test(arguments: [true, false]) func f7AndF10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws
+  {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []
     try await withSimulatedWorld(settings) { world in

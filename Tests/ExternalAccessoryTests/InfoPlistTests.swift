@@ -93,7 +93,7 @@ import Testing
   @Test func everyCutAndEveryChangedByteIsAnAnswerAndNeverATrap() throws {
     for bytes in [Array(Self.xml.utf8), try Self.binary()] {
       for count in bytes.indices { attempt(Array(bytes[..<count])) }
-      for index in bytes.indices {
+      for index in stride(from: 0, to: bytes.count, by: 2) {
         for byte in [0x00, 0x3C, 0xA1] as [UInt8] {
           var changed = bytes
           changed[index] = byte

@@ -101,7 +101,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [100, 997, 10_240, 32_768]) func t7AndT19ACarefulClientWritesTheRestLaterAndIsNotNamed(piece: Int) async throws {
+  @Test(arguments: [100, 997, 10_240, 32_768]) func t7AndT19ACarefulClientWritesTheRestLaterAndIsNotNamed(
+    piece: Int
+  ) async throws {
     try await withOpenSession { world, parts in
       let client = CarefulClient([counting(3000), [1, 2, 3], counting(10_000)], piece: piece)
       start(client, parts)

@@ -71,7 +71,8 @@ import Testing
   /// The app writes after it has received the end event of one stream but not of the other. Both end events are still
   /// delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
-  func t10AndT11AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws {
+  func t10AndT11AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws
+  {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
     try await withOpenSession(.with { $0.lossEvent = event }) { world, parts in
       let written = Written()

@@ -179,9 +179,9 @@ import Testing
 
 /// An app that waits by sleeping. Tests themselves must never wait by sleeping.
 private enum SleepingApp {
-  static func task() async throws { try await Task.sleep(for: .milliseconds(500)) }
-  static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(500)) }
-  static func thread() { Thread.sleep(forTimeInterval: 0.5) }
+  static func task() async throws { try await Task.sleep(for: .milliseconds(350)) }
+  static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(350)) }
+  static func thread() { Thread.sleep(forTimeInterval: 0.35) }
 }
 
 /// The process must not contain threads of other tests, so ``WorldTimeTests`` starts a process for each test.
@@ -203,8 +203,8 @@ private enum SleepingApp {
 
   @Test func whatComesInRealTimeIsWaitedFor() async throws {
     let ways: [(@escaping @Sendable () -> Void) -> Void] = [
-      { DispatchQueue.global().asyncAfter(deadline: .now() + 0.5, execute: $0) },
-      { DispatchQueue.global().asyncAfter(wallDeadline: .now() + 0.5, execute: $0) },
+      { DispatchQueue.global().asyncAfter(deadline: .now() + 0.35, execute: $0) },
+      { DispatchQueue.global().asyncAfter(wallDeadline: .now() + 0.35, execute: $0) },
       { come in
         Task {
           try await SleepingApp.task()
@@ -223,7 +223,7 @@ private enum SleepingApp {
           timer.cancel()
           come()
         }
-        timer.schedule(deadline: .now() + 0.5)
+        timer.schedule(deadline: .now() + 0.35)
         timer.resume()
       },
       { come in
@@ -234,13 +234,13 @@ private enum SleepingApp {
       },
       { come in
         Thread.detachNewThread {
-          _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.5)
+          _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.35)
           come()
         }
       },
       { come in
         Thread.detachNewThread {
-          let timer = Timer(fire: Date(timeIntervalSinceNow: 0.5), interval: 0, repeats: false) { _ in come() }
+          let timer = Timer(fire: Date(timeIntervalSinceNow: 0.35), interval: 0, repeats: false) { _ in come() }
           RunLoop.current.add(timer, forMode: .default)
           _ = RunLoop.current.run(mode: .default, before: .distantFuture)
         }

@@ -148,28 +148,21 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   func unregister() { entrance.sync { app?.unregister() } }
 
-  func openSession(
-    with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?
-  ) throws(AppSessionError) -> SessionPipe {
+  /// Opens a session. Returns nil if that is not possible; the timeline contains the reason.
+  func openSession(with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?) -> SessionPipe? {
     let opening = SessionOpening(world: world, place: place)
-    let result = entrance.sync { () -> Result<(SessionPipe, closes: SessionPipe?), AppSessionError> in
-      do throws(AppSessionError) {
-        guard let app else { throw .notConnected(connectionID: accessory.connectionID) }
-        let first = pipes.values.first {
-          $0.connectionID == accessory.connectionID && $0.protocolName == protocolName && $0.isInUse
-        }
-        let session = try app.openSession(with: accessory, protocolName: protocolName)
-        let pipe = SessionPipe(session, of: accessory, opened: opening, in: self)
-        pipes[ObjectIdentifier(pipe)] = pipe
-        pipe.begin()
-        return .success((pipe, closes: app.settings.rules.secondSession == .closesFirst ? first : nil))
-      } catch {
-        return .failure(error)
+    let opened = entrance.sync { () -> (SessionPipe, closes: SessionPipe?)? in
+      let first = pipes.values.first {
+        $0.connectionID == accessory.connectionID && $0.protocolName == protocolName && $0.isInUse
       }
+      guard let app, let session = try? app.openSession(with: accessory, protocolName: protocolName) else { return nil }
+      let pipe = SessionPipe(session, of: accessory, opened: opening, in: self)
+      pipes[ObjectIdentifier(pipe)] = pipe
+      pipe.begin()
+      return (pipe, closes: app.settings.rules.secondSession == .closesFirst ? first : nil)
     }
-    let (pipe, closed) = try result.get()
-    if let closed { note(.secondSession(protocolName, first: closed.opening, second: opening)) }
-    return pipe
+    if let closed = opened?.closes { note(.secondSession(protocolName, first: closed.opening, second: opening)) }
+    return opened?.0
   }
 
   /// Removes the pipe of a session that has ended, once all of the session's events have been queued. Called on the

@@ -34,8 +34,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private let lock = Lock()
 
   // Protected by the lock.
-  private var incoming: ByteBuffer
-  private var outgoing: ByteBuffer
+  private var incoming = ByteQueue()
+  private var outgoing = ByteQueue()
   private var lifetime: SessionLifetime
   private var backlog = Backlog.none
   private var pushIsComing = false
@@ -47,7 +47,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   // Used only on the event loop.
   private var closesWhenSent = false
-  private var outbound: ByteBuffer
+  private var outbound = ByteQueue()
 
   init(
     _ session: Session, of accessory: PublishedAccessory, opened opening: SessionOpening, in realm: AccessoryRealm
@@ -61,9 +61,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     let note = { @Sendable [weak realm] (misuse: StreamMisuse) -> Void in realm?.note(.stream(name, misuse)) }
     input = StreamPort(.input, in: realm, note: note)
     output = StreamPort(.output, in: realm, note: note)
-    incoming = ByteBuffer(capacity: realm.settings.receiveBufferSize)
-    outgoing = ByteBuffer(capacity: realm.settings.sendBufferSize)
-    outbound = ByteBuffer(capacity: realm.settings.sendBufferSize)
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
@@ -117,7 +114,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// The short-write misuse, if the app was notified of room but did not write the rest of an earlier write.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
-    return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
+    return lock.withLock { isOver || room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
   }
 
   var reading: Reading {
@@ -149,12 +146,15 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
+  /// The room for bytes that the app writes. Requires the lock.
+  private var room: Int { max(0, realm.settings.sendBufferSize - outgoing.count) }
+
   var hasBytes: Bool { lock.withLock { !incoming.isEmpty } }
 
   /// Whether the app may write. With ``FrameworkSettings/LossEvent/silence``, the stream still claims to have room
   /// after the accessory is gone.
   var hasRoom: Bool {
-    lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
+    lock.withLock { isOver ? realm.settings.lossEvent == .silence : room > 0 }
   }
 
   /// Implements a stream's `read` and returns its result. Zero means either that the stream has ended or that no bytes
@@ -163,7 +163,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
-      let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
+      let fetches = backlog == .waiting && incoming.count <= realm.settings.receiveBufferSize / 2
       if fetches { backlog = .coming }
       // The port's state is changed while this lock is held, so that bytes that arrive at the same time are not missed.
       input.wasUsed(isReady: !incoming.isEmpty)
@@ -178,10 +178,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     enum Outcome { case taken(Int, push: Bool, lost: LostRest?), failed }
     let outcome = lock.withLock { () -> Outcome in
       if isOver { return .failed }
-      let taken = outgoing.append(bytes)
+      let taken = outgoing.append(bytes, atMost: room)
       let lost = rest.wrote(bytes, taken: taken, at: place)
       defer { if taken > 0 { pushIsComing = true } }
-      output.wasUsed(isReady: outgoing.room > 0)
+      output.wasUsed(isReady: room > 0)
       return .taken(taken, push: taken > 0 && !pushIsComing, lost: lost)
     }
     switch outcome {
@@ -211,8 +211,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   // MARK: Loop
 
   func dropUnsent() {
-    lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
-    outbound = ByteBuffer(capacity: outbound.capacity)
+    lock.withLock { outgoing = ByteQueue() }
+    outbound = ByteQueue()
   }
 
   /// Called when the app's process ends. Stops all reads, writes and events.
@@ -244,7 +244,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       let count = session.read { bytes in
         bytes.withUnsafeBytes { bytes in
           lock.withLock {
-            let taken = incoming.append(bytes, isForced: isForced)
+            let room = isForced ? bytes.count : realm.settings.receiveBufferSize - incoming.count
+            let taken = incoming.append(bytes, atMost: room)
             backlog = taken < bytes.count ? .waiting : .none
             if taken > 0 { input.becomeReady() }
             return taken
@@ -265,14 +266,20 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       outbound.consume { session.write($0) }
       if !outbound.isEmpty { break }
     }
-    lock.withLock { if outgoing.room > 0, !isOver { output.becomeReady() } }
+    lock.withLock { if room > 0, !isOver { output.becomeReady() } }
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
   /// Called when the accessory ends the session.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
-    switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
+    let event: FrameworkSettings.LossEvent =
+      switch end {
+      case .linkDown, .channelEnded: realm.settings.lossEvent
+      // The accessory is still connected.
+      case .closedByDevice, .closedByAccessory, .refused, .notRead: .endEncountered
+      }
+    switch event {
     case .endEncountered:
       input.end()
       output.end()
@@ -308,44 +315,20 @@ extension SessionPipe: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension SessionEnd {
-  /// Whether the accessory disconnected. False means that only this session ended.
-  fileprivate var isLoss: Bool {
-    switch self {
-    case .linkDown, .channelEnded: true
-    case .closedByDevice, .closedByAccessory, .refused, .notRead: false
-    }
-  }
-}
-
-/// A bounded FIFO buffer of bytes. The buffer's owner must protect it with a lock.
-struct ByteBuffer {
-  private var bytes = ByteQueue()
-  let capacity: Int
-
-  init(capacity: Int) { self.capacity = capacity }
-
-  var count: Int { bytes.count }
-  var isEmpty: Bool { bytes.isEmpty }
-  var room: Int { max(0, capacity - count) }
-
-  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns the number of bytes that it
-  /// appended.
-  mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
-    let taken = isForced ? source.count : min(room, source.count)
-    bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
+extension ByteQueue {
+  /// Appends at most `limit` bytes. Returns the number of bytes that it appended.
+  fileprivate mutating func append(_ source: UnsafeRawBufferPointer, atMost limit: Int) -> Int {
+    let taken = max(0, min(limit, source.count))
+    append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)
     return taken
   }
 
   /// Moves as many bytes as `target` can hold. Returns the number of bytes that it moved.
-  mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
-    bytes.consume { span in
+  fileprivate mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
+    consume { span in
       let taken = min(span.byteCount, target.count)
       span.extracting(first: taken).withUnsafeBytes { target.copyMemory(from: $0) }
       return taken
     }
   }
-
-  /// Passes the bytes to `body`, which returns the number of bytes to remove.
-  mutating func consume(_ body: (RawSpan) -> Int) { bytes.consume(body) }
 }

@@ -51,7 +51,8 @@ final class StreamPort: @unchecked Sendable {
   private var isNudging = false
   private var watch = LoopWatch()
 
-  init(_ direction: SessionLifetime.Stream, in realm: AccessoryRealm, note: @escaping @Sendable (StreamMisuse) -> Void) {
+  init(_ direction: SessionLifetime.Stream, in realm: AccessoryRealm, note: @escaping @Sendable (StreamMisuse) -> Void)
+  {
     state = StreamState(direction)
     self.note = note
     signals = realm.signals

@@ -41,7 +41,8 @@ package final class WiFiAir: @unchecked Sendable {
     for browser in listeners { browser.report(next) }
   }
 
-  private func tell(_ accessory: EAWiFiUnconfiguredAccessory, _ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
+  private func tell(_ accessory: EAWiFiUnconfiguredAccessory, _ status: EAWiFiUnconfiguredAccessoryConfigurationStatus)
+  {
     for browser in listeners { browser.reportFinished(accessory, status) }
   }
 
