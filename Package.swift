@@ -210,8 +210,8 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       "easim EADemoClient ExternalAccessorySimulation ExternalAccessoryAsync ExternalAccessoryAppStandIns "
-        + "ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost AccessorySessions AccessoryProfiles "
-        + "AccessoryFormats IAP2 CLinux TestSupport"),
+        + "ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost AccessoryProfiles AccessoryFormats "
+        + "TestSupport"),
     tests(
       "ToolsTests",
       "AccessoryControl AccessoryCheck AccessoryLoad AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "

@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Foundation
-import Glibc
 import Testing
 
 /// Patterns of client code that once failed with easim.
@@ -80,14 +79,12 @@ import Testing
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
-      let living = SleepingLoop()
+      let living = LoopThread(slice: 3_600)
       waiting.parts.session.inputStream?.schedule(in: living.loop, forMode: .default)
       await world.run { waiting.recorder.received == [5] }
       #expect(waiting.recorder.received == [5])
-      living.askToEnd()
-      waiting.parts.far.send([6])
-      await world.run { living.hasEnded }
       waiting.parts.session.stop()
+      living.stop()
     }
   }
 
@@ -112,43 +109,6 @@ import Testing
     await world.settle()
     #expect(recorder.received == [])
     return (parts, recorder, loop)
-  }
-
-  private final class SleepingLoop: @unchecked Sendable {
-    private let lock = NSLock()
-    private var (isAsked, isOver) = (false, false)
-    private var thread = ""
-    private(set) var loop = RunLoop.main
-    var hasEnded: Bool { lock.withLock { isOver } }
-
-    init() {
-      let begun = DispatchSemaphore(value: 0)
-      Thread.detachNewThread { [self] in
-        loop = .current
-        thread = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
-        // Without a timer or a source, the run loop would return instead of sleeping.
-        RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
-        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
-        begun.signal()
-        while !lock.withLock({ isAsked }) {
-          _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 3_600))
-        }
-        lock.withLock { isOver = true }
-      }
-      begun.wait()
-      while !isAsleep { sched_yield() }
-    }
-
-    /// Whether the thread is asleep according to the kernel. A run loop that is not asleep would see the signal without
-    /// being woken.
-    private var isAsleep: Bool {
-      guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
-        return true
-      }
-      return state.contains(") S ")
-    }
-
-    func askToEnd() { lock.withLock { isAsked = true } }
   }
 
   @Test func t23AStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {

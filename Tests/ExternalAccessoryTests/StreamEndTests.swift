@@ -4,17 +4,6 @@ import Testing
 
 /// Tests how streams end: some of the behaviors T1, T2, … in docs/external-accessory.md.
 @Suite struct StreamEndTests {
-  @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
-    try await withOpenSession { world, parts in
-      parts.session.outputStream?.open()
-      parts.simulated.unplug()
-      await world.settle()
-      #expect(parts.session.write(counting(108)) == -1)
-      #expect((parts.session.outputStream?.streamError as? POSIXError)?.code == .EPIPE)
-      #expect(parts.session.outputStream?.streamStatus == .error)
-    }
-  }
-
   @Test(arguments: ["unplug", "pull", "close"]) func f11AndT10BothStreamsEnd(how: String) async throws {
     try await withOpenSession { world, parts in
       let recorder = parts.session.listen()

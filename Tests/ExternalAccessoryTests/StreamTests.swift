@@ -47,8 +47,6 @@ import Testing
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
-        // The run loop waits in this mode only if the mode has a source.
-        RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])
       await world.settle()
@@ -60,14 +58,9 @@ import Testing
   }
 
   @Test func t2AStreamCanBeScheduledOnAnotherThreadsRunLoop() async throws {
-    final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withOpenSession { world, parts in
-      let (recorder, slot) = (StreamRecorder(parts.session), Slot())
-      let thread = LoopThread {
-        slot.loop = .current
-        RunLoop.current.add(Timer(timeInterval: 3600, repeats: true) { _ in }, forMode: .default)
-      }
-      parts.session.start(recorder, on: try #require(slot.loop))
+      let (recorder, thread) = (StreamRecorder(parts.session), LoopThread())
+      parts.session.start(recorder, on: thread.loop)
       parts.far.send([5])
       await world.run { recorder.received == [5] }
       #expect(recorder.received == [5], "\(recorder.all) \(world.report)")
@@ -78,21 +71,13 @@ import Testing
   }
 
   @Test func t2UnschedulingBeforeTheThreadNoticesDeliversNoEvents() async throws {
-    final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withOpenSession { world, parts in
-      let (recorder, slot) = (StreamRecorder(parts.session), Slot())
-      let (isHeld, thread) = (
-        DispatchSemaphore(value: 0),
-        LoopThread(slice: 0.01) {
-          slot.loop = .current
-          RunLoop.current.add(Timer(timeInterval: 3600, repeats: true) { _ in }, forMode: .default)
-        }
-      )
-      let loop = try #require(slot.loop)
+      let (recorder, isHeld) = (StreamRecorder(parts.session), DispatchSemaphore(value: 0))
+      let thread = LoopThread(slice: 0.01)
       // The thread is kept busy, so that no event is delivered before all steps have been carried out.
-      loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
-      parts.session.start(recorder, on: loop)
-      parts.session.inputStream?.remove(from: loop, forMode: .default)
+      thread.loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
+      parts.session.start(recorder, on: thread.loop)
+      parts.session.inputStream?.remove(from: thread.loop, forMode: .default)
       isHeld.signal()
       parts.far.send([5])
       await world.run { recorder.all.count == 2 }

@@ -1,3 +1,4 @@
+import CoreFoundation
 import ExternalAccessory
 
 final class EventRecorder: @unchecked Sendable {
@@ -92,18 +93,23 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// A thread that runs its run loop in short slices, as a client might, and counts the slices.
+/// A thread that runs its run loop in slices, as a client might, and counts the slices.
 final class LoopThread: @unchecked Sendable {
   private let lock = NSLock()
   private var isAsked = false
   private var slices = 0
   private let ended = DispatchSemaphore(value: 0)
   private(set) var thread: Thread?
+  private(set) var loop = RunLoop.main
+  private var core: CFRunLoop?
 
-  /// Runs `body` on the thread before its run loop starts. `slice` is the maximum duration of one slice.
-  init(slice: TimeInterval = 0.05, mode: RunLoop.Mode = .default, _ body: @escaping @Sendable () -> Void) {
+  /// Runs `body` on the thread before its run loop starts. `slice` is the maximum duration of one slice. The run loop
+  /// waits in its mode even if `body` adds nothing to that mode.
+  init(slice: TimeInterval = 0.05, mode: RunLoop.Mode = .default, _ body: @escaping @Sendable () -> Void = {}) {
     let begun = DispatchSemaphore(value: 0)
     let made = Thread { [self] in
+      (loop, core) = (.current, CFRunLoopGetCurrent())
+      loop.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: mode)
       body()
       begun.signal()
       while !lock.withLock({ isAsked }) {
@@ -121,6 +127,7 @@ final class LoopThread: @unchecked Sendable {
 
   func stop() {
     lock.withLock { isAsked = true }
+    CFRunLoopStop(core)
     ended.wait()
   }
 }
