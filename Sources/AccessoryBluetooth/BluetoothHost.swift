@@ -28,10 +28,14 @@ package final class BluetoothHost {
     let path: String
     var dial: RFCOMMDial?
     var answer: LoopTimer?
+    let completion: (Result<DescriptorChannel, BluetoothError>) -> Void
 
-    init(_ host: BluetoothHost, _ path: String) {
+    init(
+      _ host: BluetoothHost, _ path: String, completion: @escaping (Result<DescriptorChannel, BluetoothError>) -> Void
+    ) {
       self.host = host
       self.path = path
+      self.completion = completion
     }
 
     func cancel() {
@@ -39,8 +43,6 @@ package final class BluetoothHost {
       answer?.cancel()
       if host?.attempts[path] === self { host?.attempts[path] = nil }
     }
-
-    var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
   /// Creates a host that runs on the loop of `blueZ`. All objects on a loop share one host, because BlueZ does not let
@@ -76,8 +78,7 @@ package final class BluetoothHost {
   package func connect(
     to device: BluetoothDevice, completion: @escaping (Result<DescriptorChannel, BluetoothError>) -> Void
   ) -> any Connecting {
-    let attempt = Attempt(self, device.path)
-    attempt.completion = completion
+    let attempt = Attempt(self, device.path, completion: completion)
     // Two addresses can refer to the same device, and a device has only one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {

@@ -151,7 +151,7 @@ package final class BlueZ {
   private func becomeUnavailable(_ reason: BluetoothError) {
     guard state != .unavailable(reason) else { return }
     state = .unavailable(reason)
-    for event in objects.removeAll() { emit(event) }
+    for event in objects.replace(with: []) { emit(event) }
     emit(.unavailable(reason))
   }
 

@@ -173,8 +173,6 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
-
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     if let properties = interfaces[Self.adapterInterface]?.dictionary {

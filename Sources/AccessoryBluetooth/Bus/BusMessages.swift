@@ -6,10 +6,9 @@ package struct BusSignal: Sendable {
   package let member: String
   package let values: [BusValue]
 
-  init(path: String, member: String, values: [BusValue]) {
-    (self.path, self.member, self.values) = (path, member, values)
-  }
+}
 
+extension BusSignal {
   init(_ message: OpaquePointer, _ values: [BusValue]) {
     self.init(
       path: text(sd_bus_message_get_path(message)), member: text(sd_bus_message_get_member(message)), values: values)

@@ -11,7 +11,8 @@ package indirect enum BusValue: Equatable, Sendable {
   case string(String)
   case objectPath(String)
   case bool(Bool)
-  case integer(Int64, BusInteger)
+  /// An integer of the type that the signature denotes.
+  case integer(Int64, Character)
   case double(Double)
   case descriptor(BusDescriptor)
   case array(of: String, [BusValue])
@@ -20,8 +21,8 @@ package indirect enum BusValue: Equatable, Sendable {
   /// A value that is sent with its signature.
   case variant(BusValue)
 
-  package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
-  package static func uint32(_ number: UInt32) -> BusValue { .integer(Int64(number), .uint32) }
+  package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), "q") }
+  package static func uint32(_ number: UInt32) -> BusValue { .integer(Int64(number), "u") }
 
   /// A dictionary that maps names to values of any type (`a{sv}`).
   package static func properties(_ values: [String: BusValue]) -> BusValue {
@@ -34,7 +35,7 @@ package indirect enum BusValue: Equatable, Sendable {
     case .string: "s"
     case .objectPath: "o"
     case .bool: "b"
-    case .integer(_, let kind): String(kind.rawValue)
+    case .integer(_, let type): String(type)
     case .double: "d"
     case .descriptor: "h"
     case .array(let element, _): "a" + element
@@ -82,25 +83,6 @@ package indirect enum BusValue: Equatable, Sendable {
       if let key = key.text { values[key] = value.unwrapped }
     }
     return values
-  }
-}
-
-/// The D-Bus integer types and their signatures.
-package enum BusInteger: Character, Sendable {
-  case byte = "y"
-  case int16 = "n"
-  case uint16 = "q"
-  case int32 = "i"
-  case uint32 = "u"
-  case int64 = "x"
-  case uint64 = "t"
-
-  fileprivate func number(_ bits: UInt64) -> Int64 {
-    switch self {
-    case .int16: Int64(Int16(truncatingIfNeeded: bits))
-    case .int32: Int64(Int32(truncatingIfNeeded: bits))
-    default: Int64(bitPattern: bits)
-    }
   }
 }
 
@@ -171,11 +153,13 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
       throw .failed("read a variant", code: EBADMSG)
     }
     return .variant(inner)
-  default:
-    guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
+  case "n": return .integer(Int64(try readBasic(message, type, Int16(0))), code)
+  case "i": return .integer(Int64(try readBasic(message, type, Int32(0))), code)
+  case "y", "q", "u", "x", "t":
     // sd-bus writes only as many bytes as the type has. The bytes written are the low-order ones, because all supported
     // machines are little-endian.
-    return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
+    return .integer(try readBasic(message, type, Int64(0)), code)
+  default: throw .failed("read a message", code: EBADMSG)
   }
 }
 

@@ -7,20 +7,16 @@ import LinuxIO
 package protocol BluetoothSockets: Sendable {
   /// Starts to connect. Returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
-  /// - Parameter local: the address of the local adapter.
+  /// - Parameters:
+  ///   - channel: an RFCOMM channel, which carries a stream of bytes, or nil for the device's SDP server, on PSM 1 of
+  ///     L2CAP, which exchanges packets.
+  ///   - local: the address of the local adapter.
   func connect(
-    _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+    _ channel: UInt8?, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
   /// Returns true if this machine can listen on an RFCOMM channel.
   func isFree(channel: UInt8) -> Bool
-}
-
-package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, on PSM 1 of L2CAP, which exchanges packets.
-  case serviceDiscovery
-  /// An RFCOMM channel, which carries a stream of bytes.
-  case rfcomm(channel: UInt8)
 }
 
 /// Linux's Bluetooth sockets. Connecting needs no privileges.
@@ -29,14 +25,9 @@ package struct KernelSockets: BluetoothSockets {
 
   /// Begins connecting. The connection must be encrypted, so the devices have to be paired.
   package func connect(
-    _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+    _ channel: UInt8?, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
-    let channel: Int32 =
-      switch service {
-      case .serviceDiscovery: 0
-      case .rfcomm(let channel): Int32(channel)
-      }
-    let descriptor = clinux_bluetooth_connect(channel, local.lowestFirst, remote.lowestFirst)
+    let descriptor = clinux_bluetooth_connect(Int32(channel ?? 0), local.lowestFirst, remote.lowestFirst)
     if descriptor < 0 { throw SystemError("connect to \(remote)", code: errno) }
     return descriptor
   }

@@ -14,10 +14,9 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
   private enum Phase {
-    case connectingSDP
-    case asking
-    case connecting
     case pausing
+    case connecting
+    case asking
     case over
   }
 
@@ -27,8 +26,9 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private let remote: BluetoothDeviceAddress
   private let completion: Completion
   private var search: ServiceSearch
-  private var channel: UInt8 = 0
-  private var phase = Phase.connectingSDP
+  /// The service's channel, once it is known.
+  private var channel: UInt8?
+  private var phase = Phase.pausing
   private var descriptor: Int32 = -1
   private var watch: (any DescriptorWatch)?
   private var limit: LoopTimer?
@@ -56,7 +56,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
     // The attempt starts on a later turn of the loop, so even an immediate failure is reported after this initializer
     // returns.
-    pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
+    pause = loop.schedule(after: .zero) { [unowned self] in open() }
   }
 
   deinit { release() }
@@ -86,10 +86,10 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     completion(result)
   }
 
-  private func open(_ kind: BluetoothSocketKind, _ next: Phase) {
+  private func open() {
     do {
-      phase = next
-      descriptor = try sockets.connect(kind, from: local, to: remote)
+      phase = .connecting
+      descriptor = try sockets.connect(channel, from: local, to: remote)
       watch = try loop.watch(descriptor, for: .writable, self)
     } catch let error as SystemError {
       failed(error.code)
@@ -100,14 +100,14 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 
   func descriptorReady(_ readiness: Readiness) {
     switch phase {
-    case .connectingSDP:
-      if let code = connectFailure { return failed(code) }
-      phase = .asking
-      watch?.change(to: .readable)
-      send(search.start())
     case .asking: receive()
     case .connecting:
       if let code = connectFailure { return failed(code) }
+      if channel == nil {
+        phase = .asking
+        watch?.change(to: .readable)
+        return send(search.start())
+      }
       watch?.cancel()
       watch = nil
       let connected = BusDescriptor(taking: descriptor)
@@ -142,7 +142,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     case .found(let channel):
       self.channel = channel
       drop()
-      open(.rfcomm(channel: channel), .connecting)
+      open()
     case .absent: finish(.failure(.noSuchService))
     case .failed(let what): finish(.failure(.failed("the device's service list cannot be read: \(what)")))
     }
@@ -153,10 +153,8 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     let isOwnKernel = code == EBUSY || (code == ECONNRESET && phase != .asking)
     if isOwnKernel, busyTries < Self.mostBusyTries {
       busyTries += 1
-      let (kind, next): (BluetoothSocketKind, Phase) =
-        channel == 0 ? (.serviceDiscovery, .connectingSDP) : (.rfcomm(channel: channel), .connecting)
       phase = .pausing
-      pause = loop.schedule(after: Self.busyPause) { [unowned self] in open(kind, next) }
+      pause = loop.schedule(after: Self.busyPause) { [unowned self] in open() }
       return
     }
     finish(.failure(BluetoothError(connecting: code)))

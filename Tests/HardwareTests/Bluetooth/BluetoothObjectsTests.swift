@@ -59,7 +59,7 @@ import Testing
   @Test func aSignalThatHasGoneIsForgotten() {
     var state = BluetoothObjects()
     _ = state.replace(with: objects())
-    _ = state.handle(changed(["RSSI": .integer(-60, .int16)]))
+    _ = state.handle(changed(["RSSI": .integer(-60, "n")]))
     #expect(state.devices[path]?.signal == -60)
     _ = state.handle(changed([:], dropped: ["RSSI"]))
     #expect(state.devices[path]?.signal == nil)
@@ -76,7 +76,7 @@ import Testing
   @Test func aRestartReportsWhatIsGone() {
     var state = BluetoothObjects()
     _ = state.replace(with: objects())
-    let changes = state.removeAll()
+    let changes = state.replace(with: [])
     guard changes.count == 2, case .deviceGone = changes[0], case .adapterGone = changes[1] else {
       Issue.record("\(changes)")
       return

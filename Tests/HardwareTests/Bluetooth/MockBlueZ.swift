@@ -22,7 +22,6 @@ final class MockBlueZ {
   private(set) var agent: (client: String, path: String)?
   private(set) var calls: [String] = []
   var failures: [String: (name: String, message: String)] = [:]
-  var silences: Set<String> = []
   // Both closures receive the mock as an argument. A closure that captured the mock's lab instead would keep the lab
   // and the bus process alive forever.
   var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
@@ -156,10 +155,6 @@ final class MockBlueZ {
       detail = " \(call.arguments[1].text ?? "")=\(call.arguments[2].plain)"
     }
     calls.append("\(subject) \(call.member)\(detail)")
-    if silences.contains(call.member) {
-      forgotten.append(call)
-      return
-    }
     if let failure = failures[call.member] { return call.fail(failure.name, failure.message) }
     switch call.member {
     case "GetManagedObjects":
@@ -200,9 +195,6 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that the mock never answers. Unanswered calls are retained, because releasing one sends an error.
-  private var forgotten: [BusCall] = []
-
   private func register(_ call: BusCall) {
     guard call.arguments.count == 3, let path = call.arguments[0].text, let uuid = call.arguments[1].text,
       let options = call.arguments[2].dictionary, let channel = options["Channel"]?.number
@@ -230,28 +222,28 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
   func isFree(channel: UInt8) -> Bool { blueZ?.service(channel) == nil }
 
   func connect(
-    _ kind: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+    _ channel: UInt8?, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
     if !failures.isEmpty { throw SystemError("connect to \(remote)", code: failures.removeFirst()) }
     var ends: [Int32] = [0, 0]
-    let type = kind == .serviceDiscovery ? SOCK_SEQPACKET : SOCK_STREAM
+    let type = channel == nil ? SOCK_SEQPACKET : SOCK_STREAM
     guard
       socketpair(AF_UNIX, Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
         == 0
     else { throw SystemError("connect to \(remote)", code: errno) }
-    switch kind {
-    case .serviceDiscovery: answering.append(Responder(ends[1], self, on: loop))
-    case .rfcomm(let channel):
-      dialled += 1
-      guard let blueZ, let service = blueZ.service(channel) else {
-        close(ends[0])
-        close(ends[1])
-        throw SystemError("connect to \(remote)", code: ECONNREFUSED)
-      }
-      let adapter = blueZ.adapters.first { $0.value["Address"]?.text == remote.description }?.key ?? "/org/bluez/hci0"
-      let device = blueZ.path(String(adapter.split(separator: "/").last ?? ""), local.description)
-      blueZ.connect(service, from: device, ends[1])
+    guard let channel else {
+      answering.append(Responder(ends[1], self, on: loop))
+      return ends[0]
     }
+    dialled += 1
+    guard let blueZ, let service = blueZ.service(channel) else {
+      close(ends[0])
+      close(ends[1])
+      throw SystemError("connect to \(remote)", code: ECONNREFUSED)
+    }
+    let adapter = blueZ.adapters.first { $0.value["Address"]?.text == remote.description }?.key ?? "/org/bluez/hci0"
+    let device = blueZ.path(String(adapter.split(separator: "/").last ?? ""), local.description)
+    blueZ.connect(service, from: device, ends[1])
     return ends[0]
   }
 
