@@ -21,11 +21,6 @@ public final class Device {
   /// The loop on which all events are handled.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The values of `peerSettings` and `findsOrder` are derived from the settings once, for all cables.
-
-  let peerSettings: DevicePeer.Settings
-  let findsOrder: Bool
-  let watchesLines: Bool
   let authenticator: any DeviceAuthenticator
   /// The rules for the control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
@@ -40,7 +35,7 @@ public final class Device {
   // Exclusivity is not checked, because every attachment and event uses these properties. They belong to the device's
   // loop, and no other code runs while they change.
   @exclusivity(unchecked) private var attachments: [DeviceAttachment] = []
-  private var unnoticed: [() -> Void] = []
+  private var unnoticed: [DeviceAttachment] = []
   @exclusivity(unchecked) private var apps: [AppView] = []
   @exclusivity(unchecked) private var formerLinks = LinkCounters()
   @exclusivity(unchecked) private var lastTerms = (length: UInt16.zero, window: UInt8.zero, text: "")
@@ -52,9 +47,6 @@ public final class Device {
     self.settings = settings
     self.loop = loop
     self.report = report
-    peerSettings = settings.peerSettings
-    findsOrder = settings.findsOrder
-    watchesLines = settings.watchesLines
     let accepts = settings.authentication == .accept
     authenticator = accepts ? AcceptingAuthenticator(settings.authenticator) : settings.authenticator
     random = loop.random.derived("device")
@@ -79,33 +71,33 @@ public final class Device {
     return sum
   }
 
-  /// Plugs in a cable. The device keeps the cable until the accessory closes it or ``unplugAll(_:)`` is called. If the
-  /// accessory's identification contradicts `announced`, the device reports a warning. If `refusesSignatures` is true,
-  /// the device refuses even valid signatures. `key` distinguishes between accessories that have the same address.
-  /// Events contain `worldNumber`.
+  /// Plugs in a cable. The device keeps the cable until the accessory closes it, or until it is unplugged through the
+  /// returned handle or by ``unplugAll(_:)``. If `refusesSignatures` is true, the device refuses even valid signatures.
+  /// `key` distinguishes between accessories that have the same address. Events contain `worldNumber`.
+  @discardableResult
   public func plugIn(
-    _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
-    worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
-  ) {
-    if noticesCables {
-      attach(cable, place, key, announced, refusesSignatures, worldNumber, ended)
-    } else {
-      unnoticed.append { [unowned self] in attach(cable, place, key, announced, refusesSignatures, worldNumber, ended) }
-    }
+    _ cable: Cable, at place: String, key: String? = nil, refusesSignatures: Bool = false, worldNumber: Int? = nil,
+    ended: @escaping (CableOutcome) -> Void = { _ in }
+  ) -> PluggedCable {
+    let attachment = DeviceAttachment(
+      cable: cable, place: place, key: key ?? place, refusesSignatures: refusesSignatures, worldNumber: worldNumber,
+      device: self, ended: ended)
+    if noticesCables { attach(attachment) } else { unnoticed.append(attachment) }
+    return PluggedCable(attachment: attachment)
   }
 
-  @discardableResult
-  private func attach(
-    _ cable: Cable, _ place: String, _ key: String?, _ announced: LocalCard?, _ refusesSignatures: Bool,
-    _ worldNumber: Int?,
-    _ ended: @escaping (CableOutcome) -> Void
-  ) -> DeviceAttachment {
-    let attachment = DeviceAttachment(
-      cable: cable, place: place, key: key ?? place, announced: announced, refusesSignatures: refusesSignatures,
-      worldNumber: worldNumber, device: self, ended: ended)
+  private func attach(_ attachment: DeviceAttachment) {
     attachments.append(attachment)
     attachment.start()
-    return attachment
+  }
+
+  fileprivate func unplug(_ attachment: DeviceAttachment, _ reason: String) {
+    if let index = unnoticed.firstIndex(where: { $0 === attachment }) {
+      unnoticed.remove(at: index)
+      attachment.connection.close(reason)
+    } else if attachments.contains(where: { $0 === attachment }) {
+      attachment.close(reason)
+    }
   }
 
   /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device
@@ -115,7 +107,7 @@ public final class Device {
       guard noticesCables else { return }
       let waiting = unnoticed
       unnoticed = []
-      for plugIn in waiting { plugIn() }
+      for attachment in waiting { attach(attachment) }
     }
   }
 
@@ -200,48 +192,19 @@ public final class Device {
 }
 
 /// A cable that is, or was, plugged into a device.
-public final class PluggedCable {
-  fileprivate var attachment: DeviceAttachment?
-  fileprivate var isOver = false
-  private let main: any Channel
-
-  fileprivate init(_ cable: Cable) { main = cable.main }
+public struct PluggedCable {
+  fileprivate let attachment: DeviceAttachment
 
   /// Unplugs the cable from the device. Does nothing if the connection over the cable has already ended.
   public func unplug(_ reason: String) {
-    guard !isOver else { return }
-    if let attachment { return attachment.close(reason) }
-    // The device has not noticed the cable, so no attachment has to be closed.
-    isOver = true
-    main.close()
+    attachment.device.unplug(attachment, reason)
   }
 }
 
 extension Device: CableOwner {
   /// Plugs in the cable through which a dialer has connected to an accessory.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
-    plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
-  }
-
-  /// Plugs in the cable through which a dialer has connected to an accessory. Returns a handle for unplugging the
-  /// cable.
-  @discardableResult
-  public func plugIn(
-    _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
-  ) -> PluggedCable {
-    let plugged = PluggedCable(cable)
-    let attach = { [unowned self] in
-      guard !plugged.isOver else { return }
-      let attachment = self.attach(
-        cable, accessory.address.description, accessory.identity, accessory.card, false, nil
-      ) { outcome in
-        (plugged.isOver, plugged.attachment) = (true, nil)
-        ended(outcome)
-      }
-      if !plugged.isOver { plugged.attachment = attachment }
-    }
-    if noticesCables { attach() } else { unnoticed.append(attach) }
-    return plugged
+    plugIn(cable, at: accessory.address.description, key: accessory.identity, ended: ended)
   }
 
   /// Adds an event from a dialer to the timeline.

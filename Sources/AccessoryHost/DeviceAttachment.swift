@@ -11,7 +11,6 @@ final class DeviceAttachment: CableSide {
   unowned let device: Device
   private let place: String
   private let key: String
-  private let announced: LocalCard?
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
@@ -39,18 +38,16 @@ final class DeviceAttachment: CableSide {
   private var watchTimer: LoopTimer?
 
   init(
-    cable: Cable, place: String, key: String, announced: LocalCard?, refusesSignatures: Bool, worldNumber: Int?,
-    device: Device,
+    cable: Cable, place: String, key: String, refusesSignatures: Bool, worldNumber: Int?, device: Device,
     ended: @escaping (CableOutcome) -> Void
   ) {
     self.device = device
     (self.place, self.key) = (place, key)
-    self.announced = announced
     self.refusesSignatures = refusesSignatures
     self.worldNumber = worldNumber
     self.ended = ended
-    var settings = device.peerSettings
-    if device.findsOrder {
+    var settings = device.settings.peerSettings
+    if device.settings.findsOrder {
       let next = device.orders.next(at: key)
       settings.order = next.order
       settings.firstAnswerTimeout = next.isLast ? nil : device.settings.firstAnswerTimeout
@@ -72,7 +69,7 @@ final class DeviceAttachment: CableSide {
   func start() {
     log(.attach(place))
     connection.start(self)
-    if device.watchesLines {
+    if device.settings.watchesLines {
       connection.linkMoved = { [unowned self] in watchLineSoon() }
       lookAtLine()
     }
@@ -115,7 +112,7 @@ final class DeviceAttachment: CableSide {
   private func finish(_ reason: String) {
     warnings?.flush()
     watchTimer?.cancel()
-    if device.watchesLines {
+    if device.settings.watchesLines {
       for sentence in watch.finish(connection.inspect { $0.lineState }) { log(.warning(sentence)) }
     }
     if let action = publication.gone() { perform(action) }
@@ -188,7 +185,7 @@ final class DeviceAttachment: CableSide {
   /// next link, unless both have been tried. `event` describes how the device noticed that there was no answer.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
-    guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
+    guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
       unfinished.ignoredStep != nil, let other = device.orders.ignored(at: key)
     else { return false }
     connection.perform { peer, _ in peer.begin(with: other) }
@@ -251,10 +248,7 @@ final class DeviceAttachment: CableSide {
     let names = identified.protocols.joined(separator: ", ")
     log(.identification(names.isEmpty ? "no protocols" : names))
     beginRules(judged.identification)
-    for difference in announced?.appearance.differences(from: judged.identification) ?? [] { log(.warning(difference)) }
-    if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) {
-      perform(action)
-    }
+    if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) { perform(action) }
   }
 
   private func handleReady() {
@@ -264,10 +258,6 @@ final class DeviceAttachment: CableSide {
     perform(publication.ready(now: device.loop.now, ids: &device.ids, random: &device.random))
   }
 
-  private func publicationDeadlineCame() {
-    perform(publication.handleTimeout(now: device.loop.now, ids: &device.ids, random: &device.random))
-  }
-
   private func perform(_ actions: [AccessoryNotice]) {
     if let deadline = publication.deadline { armTimer(at: deadline) } else { timer?.cancel() }
     for action in actions { perform(action) }
@@ -275,7 +265,11 @@ final class DeviceAttachment: CableSide {
 
   /// Arms the timer. The timer is created on demand because only a device that causes flickers needs it.
   private func armTimer(at deadline: Instant) {
-    let timer = timer ?? device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
+    let timer =
+      timer
+      ?? device.loop.makeTimer { [unowned self] in
+        perform(publication.handleTimeout(now: device.loop.now, ids: &device.ids, random: &device.random))
+      }
     self.timer = timer
     timer.arm(at: deadline)
   }
@@ -301,24 +295,5 @@ final class DeviceAttachment: CableSide {
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == published?.connectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified
-  }
-}
-
-extension PortAppearance {
-  func differences(from identification: Identification) -> [String] {
-    func difference(_ what: String, _ said: String, _ is: String) -> String? {
-      said == `is`
-        ? nil
-        : "the local directory lists its \(what) as '\(said)', but it identified itself with '\(`is`)', which is used"
-    }
-    return [
-      difference("name", name, identification.name),
-      difference("serial number", serial, identification.serialNumber),
-      difference("manufacturer", manufacturer, identification.manufacturer),
-      difference("model", model, identification.model),
-      difference(
-        "protocols", protocols.joined(separator: ", "),
-        identification.protocols.map(\.name).joined(separator: ", ")),
-    ].compactMap(\.self)
   }
 }

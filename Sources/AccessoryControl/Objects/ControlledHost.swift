@@ -47,7 +47,8 @@ private final class HostCables: CableOwner {
     count += 1
     let number = count
     var isOver = false
-    let plugged = device.plugIn(cable, of: accessory) { [weak self] outcome in
+    let plugged = device.plugIn(cable, at: accessory.address.description, key: accessory.identity) {
+      [weak self] outcome in
       isOver = true
       self?.cables[number] = nil
       ended(outcome)

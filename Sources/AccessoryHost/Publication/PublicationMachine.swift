@@ -30,7 +30,7 @@ public struct PublicationMachine {
 
   private enum State: Equatable {
     case attached
-    case early(PublishedAccessory, since: Instant, cycle: Int)
+    case early(PublishedAccessory, since: Instant)
     /// The accessory is ready but, for a while, remains published without protocols.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
@@ -52,14 +52,9 @@ public struct PublicationMachine {
   /// The accessory as it is currently published, or nil if it is not published.
   public var current: PublishedAccessory? {
     switch state {
-    case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
+    case .early(let shown, _), .ending(let shown, _, _), .published(let shown): shown
     case .attached, .withdrawn: nil
     }
-  }
-
-  private var isAttached: Bool {
-    if case .attached = state { return true }
-    return false
   }
 
   /// When to call ``handleTimeout(now:ids:random:)``.
@@ -76,8 +71,10 @@ public struct PublicationMachine {
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> AccessoryNotice? {
     self.identification = identification
-    guard isAttached, policy == .early || flicker != nil else { return nil }
-    return showEarly(now: now, cycle: 1, ids: &ids)
+    guard state == .attached, policy == .early || flicker != nil else { return nil }
+    let shown = publication(offersProtocols: false, ids: &ids)
+    state = .early(shown, since: now)
+    return .connect(shown)
   }
 
   /// Records the sizes of the certificate that the accessory sent.
@@ -92,10 +89,10 @@ public struct PublicationMachine {
     switch state {
     case .attached:
       return [publish(ids: &ids)]
-    case .early(let shown, let since, let cycle):
+    case .early(let shown, let since):
       guard let flicker else { return [.disconnect(shown), publish(ids: &ids)] }
       let end = since + flicker.jittered(flicker.empty, using: &random)
-      state = .ending(shown, at: max(end, now), cycle: cycle)
+      state = .ending(shown, at: max(end, now), cycle: 1)
       return end <= now ? handleTimeout(now: now, ids: &ids, random: &random) : []
     case .ending, .withdrawn, .published: return []
     }
@@ -122,30 +119,24 @@ public struct PublicationMachine {
       state = .withdrawn(until: now + flicker.jittered(flicker.gap, using: &random), cycle: cycle)
       return [.disconnect(shown)]
     case .withdrawn(_, let cycle) where cycle < flicker.cycles:
-      guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
-        return []
-      }
+      let shown = publication(offersProtocols: false, ids: &ids)
       // The accessory is ready, so `empty` alone determines how long it stays published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
-      return [early]
+      return [.connect(shown)]
     case .withdrawn: return [publish(ids: &ids)]
     case .attached, .early, .published: return []
     }
   }
 
-  private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> AccessoryNotice? {
-    guard let identification else { return nil }
-    let shown = PublishedAccessory(
-      identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
-    state = .early(shown, since: now, cycle: cycle)
+  private mutating func publish(ids: inout ConnectionIDs) -> AccessoryNotice {
+    let shown = publication(offersProtocols: true, ids: &ids)
+    state = .published(shown)
     return .connect(shown)
   }
 
-  private mutating func publish(ids: inout ConnectionIDs) -> AccessoryNotice {
-    guard let identification else { preconditionFailure("an accessory is ready only after it has identified itself") }
-    let shown = PublishedAccessory(
-      identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
-    state = .published(shown)
-    return .connect(shown)
+  private func publication(offersProtocols: Bool, ids: inout ConnectionIDs) -> PublishedAccessory {
+    guard let identification else { preconditionFailure("an accessory is published only after its identification") }
+    return PublishedAccessory(
+      identification, connectionID: ids.issue(), offersProtocols: offersProtocols, certificate: certificate)
   }
 }

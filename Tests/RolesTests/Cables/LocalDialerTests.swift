@@ -77,28 +77,6 @@ import Testing
     accessory.unplug()
   }
 
-  @Test func whatTheIdentificationContradictsIsAWarning() throws {
-    let lab = try LocalLab()
-    let accessory = try lab.accessory(try lab.profile(serial: "S1"))
-    try accessory.plugIn()
-    let there = try #require(try lab.directory.look().accessories.first)
-    let entry = try #require(LocalEntry(there.key, in: lab.directory))
-    var card = try #require(there.card)
-    (card.appearance.name, card.appearance.protocols) = ("Somebody else", ["com.example.other"])
-    try entry.write(card)
-    let host = try Host(lab)
-    try host.dialer.start()
-    lab.run(until: { host.log.appearances.count == 1 })
-    #expect(host.log.appearances == ["connect S1 [\"com.example.echo\"]"], "the identification counts")
-    #expect(host.log.warnings.count == 2)
-    #expect(
-      host.log.warnings[0].hasPrefix(
-        "the local directory lists its name as 'Somebody else', but it identified itself with 'Echo'"))
-    #expect(host.log.warnings[1].hasPrefix("the local directory lists its protocols as 'com.example.other'"))
-    host.stop()
-    accessory.unplug()
-  }
-
   @Test func whenTheDeviceLeavesTheCardShowsTheFlickerThatTheNextOneWillSee() throws {
     let lab = try LocalLab()
     let accessory = try lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"))
