@@ -87,18 +87,17 @@ let package = Package(
     // Common to all runs: verdicts, shards, reports and their writers.
     library("AccessoryRuns", floor: 1, "AccessoryCore AccessoryFormats"),
 
-    // Sockets, terminals and processes; cable faults; accessory profiles; USB; certificates.
+    // Sockets, terminals and processes; cable faults; accessory profiles; certificates.
     library("LinuxIO", floor: 1, "AccessoryCore AccessoryFormats CLinux", swift: callingC),
     library("AccessoryFaults", floor: 1, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryProfiles", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
-    library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CUSB"),
     // Links the library by its own name, so that apps need no libssl-dev.
     library(
       "Certificates", floor: 1, "AccessoryCore AccessoryFormats", swift: callingC,
       linker: [.linkedLibrary(":libcrypto.so.3")]),
 
-    // The session layer of both roles; how an address becomes a cable; Bluetooth; captures.
+    // The session layer of both roles; how an address becomes a cable; USB and Bluetooth; captures.
     library("AccessorySessions", floor: 2, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryCables", floor: 2,
@@ -106,6 +105,7 @@ let package = Package(
       swift: callingC),
     library(
       "AccessoryCaptures", floor: 2, "Certificates AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
+    library("AccessoryUSB", floor: 2, "LinuxIO AccessoryCore AccessoryFormats CLinux CUSB"),
     library("AccessoryBluetooth", floor: 2, "LinuxIO AccessoryCore AccessoryFormats CLinux CSystemd"),
 
     // The two roles, accessory and host; the media that only programs that use hardware link.

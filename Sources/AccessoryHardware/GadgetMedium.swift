@@ -23,7 +23,6 @@ struct GadgetMedium: Medium {
 /// A USB device port on this machine, with one accessory that is provided as a gadget through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing the port unbinds it, and releasing the port removes it.
-/// Before a new gadget is created, gadgets left behind by killed processes are removed.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
@@ -41,12 +40,8 @@ final class GadgetPort: Port {
   init(
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
-    let swept = GadgetSystem().sweep { ProcessIdentity(pid: $0.pid, startTime: $0.startTime).isRunning }
-    for name in swept { report("removed the gadget \(name), whose process has ended") }
-    let process = ProcessIdentity.current
     gadget = try Gadget(
-      USBAccessoryShape(profile), controller: controller,
-      owner: GadgetOwner(pid: process.pid, startTime: process.startTime), number: number, on: loop, report: report)
+      USBAccessoryShape(profile), controller: controller, number: number, on: loop, report: report)
   }
 
   /// The accessory's address, such as "gadget:fe980000.usb".

@@ -14,14 +14,9 @@ struct USBDescriptors: Equatable {
 }
 
 struct DescriptorError: Error, Equatable, CustomStringConvertible {
-  let offset: Int
-  let problem: String
+  let description: String
 
-  init(_ offset: Int, _ problem: String) {
-    (self.offset, self.problem) = (offset, problem)
-  }
-
-  var description: String { "byte \(offset): \(problem)" }
+  init(_ offset: Int, _ problem: String) { description = "byte \(offset): \(problem)" }
 }
 
 extension USBDescriptors {

@@ -23,15 +23,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   static let interfaceName = "iAP Interface"
 
-  enum StringIndex {
-    static let manufacturer: UInt8 = 1
-    static let product: UInt8 = 2
-    static let serial: UInt8 = 3
-    static let interface: UInt8 = 4
-    /// The string index of the first native transport's interface name. The remaining interface names follow at
-    /// consecutive indices.
-    static let native: UInt8 = 5
-  }
+  /// The index of the string that names the iAP2 interface. The names of the native transports' interfaces follow.
+  private static let interfaceNameIndex: UInt8 = 4
 
   /// USB allows 15 endpoint numbers, of which iAP2 uses two.
   static let mostNativeProtocols = 13
@@ -52,13 +45,13 @@ public struct USBAccessoryShape: Equatable, Sendable {
     precondition(
       nativeProtocols.count <= Self.mostNativeProtocols, "a profile's reader allows no more native transports")
     let main = USBInterface(
-      number: 0, kind: .iAP, nameIndex: StringIndex.interface, endpoints: pair(0x81, 0x02))
+      number: 0, kind: .iAP, nameIndex: Self.interfaceNameIndex, endpoints: pair(0x81, 0x02))
     let natives = nativeProtocols.indices.flatMap { index in
       let step = UInt8(index)
       return [[], pair(0x83 + step, 0x03 + step)].enumerated().map { alternate, endpoints in
         USBInterface(
-          number: 1 + step, alternate: UInt8(alternate), kind: .native, nameIndex: StringIndex.native + step,
-          endpoints: endpoints)
+          number: 1 + step, alternate: UInt8(alternate), kind: .native,
+          nameIndex: Self.interfaceNameIndex + 1 + step, endpoints: endpoints)
       }
     }
     return [main] + natives
@@ -71,10 +64,11 @@ public struct USBAccessoryShape: Equatable, Sendable {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
-  /// The device descriptor. Class 0 means that each interface declares its own class.
+  /// The device descriptor. Class 0 means that each interface declares its own class. The last four bytes are the
+  /// indices of three strings (manufacturer, product and serial number) and the number of configurations.
   var deviceDescriptor: [UInt8] {
     [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
-      + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
+      + [1, 2, 3, 1]
   }
 
   /// The accessory's single configuration, which is self-powered, including all its descriptors.
@@ -91,22 +85,9 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   func stringDescriptor(_ index: UInt8) -> [UInt8]? {
     // The device's only language is English (United States).
-    index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
-  }
-
-  func text(_ index: UInt8) -> String? {
-    switch index {
-    case StringIndex.manufacturer: manufacturer
-    case StringIndex.product: name
-    case StringIndex.serial: serial
-    case StringIndex.interface: Self.interfaceName
-    default: nativeName(index)
-    }
-  }
-
-  private func nativeName(_ index: UInt8) -> String? {
-    let place = Int(index) - Int(StringIndex.native)
-    return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
+    if index == 0 { return [4, 3, 0x09, 0x04] }
+    let strings = [manufacturer, name, serial, Self.interfaceName] + nativeProtocols
+    return index <= strings.count ? Self.string(strings[Int(index) - 1]) : nil
   }
 
   /// Encodes a string descriptor. The length field is one byte, so the text is cut to 126 UTF-16 code units, without

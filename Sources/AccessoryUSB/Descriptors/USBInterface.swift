@@ -33,24 +33,22 @@ struct USBInterface: Equatable, Sendable {
   }
 
   var bulkPair: BulkPair? {
-    let bulk = bulkEndpoints
-    guard let incoming = bulk.first(where: \.isIncoming), let outgoing = bulk.first(where: { !$0.isIncoming }) else {
+    guard let incoming = bulkEndpoint(isIncoming: true), let outgoing = bulkEndpoint(isIncoming: false) else {
       return nil
     }
     return BulkPair(
       number: number, alternate: alternate, incoming: incoming, outgoing: outgoing, nameIndex: nameIndex)
   }
 
-  private var bulkEndpoints: [USBEndpoint] {
-    endpoints.filter { $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
+  private func bulkEndpoint(isIncoming: Bool) -> USBEndpoint? {
+    endpoints.first { $0.isIncoming == isIncoming && $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
   }
 
   fileprivate var missingForBulkPair: String {
-    let bulk = bulkEndpoints
-    switch (bulk.contains(where: \.isIncoming), bulk.contains { !$0.isIncoming }) {
-    case (true, false): return "no bulk OUT endpoint"
-    case (false, true): return "no bulk IN endpoint"
-    default: return "no bulk endpoints"
+    switch (bulkEndpoint(isIncoming: true), bulkEndpoint(isIncoming: false)) {
+    case (.some, nil): "no bulk OUT endpoint"
+    case (nil, .some): "no bulk IN endpoint"
+    default: "no bulk endpoints"
     }
   }
 }

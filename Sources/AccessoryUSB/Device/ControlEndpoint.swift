@@ -2,8 +2,7 @@
 ///
 /// The device is either addressed (configuration 0) or configured (configuration 1). Once the device is configured,
 /// each interface is in alternate setting 0 until the host selects another setting. As chapter 9 of the USB
-/// specification requires, the endpoint stalls a request that is not allowed in the current state. Each answer is
-/// returned with the effect that the request has on the accessory.
+/// specification requires, the endpoint stalls a request that is not allowed in the current state.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -13,12 +12,6 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// Reads a setup packet from its eight bytes, in bus order.
-    init(_ bytes: ArraySlice<UInt8>) {
-      precondition(bytes.count == 8, "a setup packet has eight bytes")
-      self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
-    }
-
     /// Reads a setup packet from an integer whose low-order byte comes first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
@@ -26,13 +19,6 @@ struct ControlEndpoint {
       index = UInt16(truncatingIfNeeded: bytes >> 32)
       length = UInt16(truncatingIfNeeded: bytes >> 48)
     }
-  }
-
-  enum Answer: Equatable {
-    /// The requested data, possibly truncated, or no bytes if the request has no data stage.
-    case data([UInt8])
-    /// A stall, which means that the request is not supported.
-    case stall
   }
 
   /// The effect of a request on the rest of the accessory.
@@ -44,7 +30,6 @@ struct ControlEndpoint {
     case chosen(interface: UInt8, alternate: UInt8)
     /// The host selected configuration 0, so the endpoints no longer exist.
     case stopped
-    case haltCleared(endpoint: UInt8)
   }
 
   private let shape: USBAccessoryShape
@@ -58,39 +43,37 @@ struct ControlEndpoint {
     self.shape = shape
   }
 
-  mutating func handle(_ setup: Setup) -> (answer: Answer, effect: Effect) {
+  /// Returns the requested data (no bytes if the request has no data stage) or nil for a stall, and the effect of the
+  /// request.
+  mutating func handle(_ setup: Setup) -> (data: [UInt8]?, effect: Effect) {
     switch (setup.type, setup.request) {
-    case (0x80, 6):
-      guard let bytes = descriptor(setup.value) else { return (.stall, .nothing) }
-      return data(bytes, setup)
-    case (0x80, 0): return data([1, 0], setup)
-    case (0x81, 0), (0x82, 0): return isConfigured ? data([0, 0], setup) : (.stall, .nothing)
-    case (0x80, 8): return data([configuration], setup)
-    case (0x81, 10):
-      guard isConfigured, let interface = interface(setup, alternate: 0) else { return (.stall, .nothing) }
-      return data([alternates[interface.number] ?? 0], setup)
-    // SET_ADDRESS needs no action here, because the host controller manages addresses.
-    case (0x00, 5): return (.data([]), .nothing)
     case (0x00, 9):
-      guard setup.value <= 1 else { return (.stall, .nothing) }
+      guard setup.value <= 1 else { return (nil, .nothing) }
       configuration = UInt8(setup.value)
       alternates = [:]
-      return (.data([]), isConfigured ? .restarted : .stopped)
+      return ([], isConfigured ? .restarted : .stopped)
     case (0x01, 11):
-      guard isConfigured, let interface = interface(setup, alternate: setup.value) else { return (.stall, .nothing) }
-      if interface.kind == .iAP { return (.data([]), .restarted) }
+      guard isConfigured, let interface = interface(setup, alternate: setup.value) else { return (nil, .nothing) }
+      if interface.kind == .iAP { return ([], .restarted) }
       alternates[interface.number] = interface.alternate
-      return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
-    case (0x02, 1) where setup.value == 0 && isConfigured:
-      return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up requests and halts set by the host have no effect.
-    case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
-    default: return (.stall, .nothing)
+      return ([], .chosen(interface: interface.number, alternate: interface.alternate))
+    default: return (data(setup).map { Array($0.prefix(Int(setup.length))) }, .nothing)
     }
   }
 
-  private func data(_ bytes: [UInt8], _ setup: Setup) -> (Answer, Effect) {
-    (.data(Array(bytes.prefix(Int(setup.length)))), .nothing)
+  /// Answers a request that has no effect.
+  private func data(_ setup: Setup) -> [UInt8]? {
+    switch (setup.type, setup.request) {
+    case (0x80, 6): descriptor(setup.value)
+    case (0x80, 0): [1, 0]
+    case (0x81, 0), (0x82, 0): isConfigured ? [0, 0] : nil
+    case (0x80, 8): [configuration]
+    case (0x81, 10): isConfigured ? interface(setup, alternate: 0).map { [alternates[$0.number] ?? 0] } : nil
+    case (0x02, 1): setup.value == 0 && isConfigured ? [] : nil
+    // The host controller manages addresses. Remote wake-up requests and halts set by the host have no effect.
+    case (0x00, 5), (0x00, 1), (0x00, 3), (0x02, 3): []
+    default: nil
+    }
   }
 
   private func interface(_ setup: Setup, alternate: UInt16) -> USBInterface? {

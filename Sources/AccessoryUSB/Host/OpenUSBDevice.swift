@@ -61,15 +61,10 @@ final class OpenUSBDevice: @unchecked Sendable {
   }
 
   private func string(_ index: UInt8) -> String? {
-    if index == 0 { return nil }
     var bytes = [UInt8](repeating: 0, count: 255)
-    let count = libusb_get_string_descriptor(handle, index, Self.english, &bytes, Int32(bytes.count))
-    let end = min(Int(count), Int(bytes[0]))
-    guard end >= 2, bytes[1] == 3 else { return nil }
-    return String(decoding: stride(from: 2, to: end - 1, by: 2).map { bytes.littleEndian16(at: $0) }, as: UTF16.self)
+    let count = libusb_get_string_descriptor_ascii(handle, index, &bytes, Int32(bytes.count))
+    return count > 0 ? String(terminated: bytes) : nil
   }
-
-  private static let english: UInt16 = 0x0409
 
   /// Returns the native transport with the given protocol name, or the only native transport if its name could not be
   /// read.

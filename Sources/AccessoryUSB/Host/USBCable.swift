@@ -13,10 +13,13 @@ import Glibc
 /// ```
 ///
 /// When every channel has ended, the thread that opened the device releases it and reattaches its kernel driver.
-public final class USBCable {
+///
+/// The loop watches the descriptors of the device's libusb context, so no thread blocks inside libusb. Descriptors that
+/// epoll rejects, such as umockdev's, are polled every millisecond.
+public final class USBCable: DescriptorHandler {
   private let device: OpenUSBDevice
   private let loop: any PollingLoop
-  private var pump: USBEventPump?
+  private var watches: [Int32: any DescriptorWatch] = [:]
   private var main: USBChannel?
   private var nativeChannels: [UInt8: USBChannel] = [:]
   /// Channels that are waiting for an earlier channel on the same interface to be removed.
@@ -29,11 +32,9 @@ public final class USBCable {
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
     self.device = device
     self.loop = loop
-    pump = try USBEventPump(
-      device.context, on: loop, handled: { [unowned self] in judgeReturned() },
-      hungUp: { [unowned self] in deviceHungUp() })
+    try watchDescriptors()
     let place = USBChannel.Place(handle: device.handle, pair: device.interfaces.main, isNative: false)
-    main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] _, abandoned in
+    main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] abandoned in
       main = nil
       self.abandoned = abandoned
       giveBackIfIdle()
@@ -54,12 +55,43 @@ public final class USBCable {
     }
   }
 
-  private func judgeReturned() {
-    main?.judgeReturned()
-    for channel in nativeChannels.values { channel.judgeReturned() }
+  // MARK: libusb
+
+  private func watchDescriptors() throws {
+    guard let list = libusb_get_pollfds(device.context) else { return }
+    defer { libusb_free_pollfds(list) }
+    var next = list
+    while let descriptor = next.pointee?.pointee {
+      try watch(descriptor.fd, descriptor.events)
+      next += 1
+    }
+    libusb_set_pollfd_notifiers(
+      device.context,
+      { descriptor, events, cable in
+        guard let cable else { return }
+        try? Unmanaged<USBCable>.fromOpaque(cable).takeUnretainedValue().watch(descriptor, events)
+      },
+      { descriptor, cable in
+        guard let cable else { return }
+        Unmanaged<USBCable>.fromOpaque(cable).takeUnretainedValue().watches.removeValue(forKey: descriptor)?.cancel()
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  private func deviceHungUp() {
+  private func watch(_ descriptor: Int32, _ events: Int16) throws {
+    var interest: Readiness = []
+    if Int32(events) & POLLIN != 0 { interest.insert(.readable) }
+    if Int32(events) & POLLOUT != 0 { interest.insert(.writable) }
+    watches[descriptor]?.cancel()
+    watches[descriptor] = try loop.watch(descriptor, for: interest, self)
+  }
+
+  /// Lets libusb handle its events. The loop calls this method.
+  public func descriptorReady(_ readiness: Readiness) {
+    var now = timeval(tv_sec: 0, tv_usec: 0)
+    libusb_handle_events_timeout_completed(device.context, &now, nil)
+    main?.judgeReturned()
+    for channel in nativeChannels.values { channel.judgeReturned() }
+    guard readiness.contains(.hangup) else { return }
     main?.deviceHungUp()
     for channel in nativeChannels.values { channel.deviceHungUp() }
   }
@@ -72,7 +104,7 @@ public final class USBCable {
     }
     guard main?.isLeaving == false else { throw NativeChannelRefusal("the accessory was unplugged") }
     let place = USBChannel.Place(handle: device.handle, pair: native, isNative: true)
-    let channel = USBChannel(place, by: device.calls, on: loop) { [unowned self] _, abandoned in
+    let channel = USBChannel(place, by: device.calls, on: loop) { [unowned self] abandoned in
       nativeChannelIsIdle(abandoned, native)
     }
     if let before = waiting[native.number] ?? nativeChannels[native.number] {
@@ -115,9 +147,11 @@ public final class USBCable {
   // MARK: The end
 
   private func giveBackIfIdle() {
-    guard main == nil, nativeChannels.isEmpty, let pump else { return }
-    pump.stop()
-    self.pump = nil
+    guard main == nil, nativeChannels.isEmpty, keptAlive != nil else { return }
+    // After this, another thread may use the context.
+    libusb_set_pollfd_notifiers(device.context, nil, nil, nil)
+    for watch in watches.values { watch.cancel() }
+    watches = [:]
     let (device, loop, abandoned) = (device, loop, abandoned)
     self.abandoned = nil
     device.calls.run {
@@ -127,71 +161,5 @@ public final class USBCable {
       loop.execute {}
     }
     keptAlive = nil
-  }
-}
-
-/// Runs libusb on an event loop. Watches the descriptors of one context and handles events when a descriptor is ready.
-///
-/// No thread blocks inside libusb. Descriptors that epoll rejects, such as umockdev's, are polled every millisecond.
-final class USBEventPump: DescriptorHandler {
-  private let context: OpaquePointer
-  private let loop: any PollingLoop
-  private var watches: [Int32: any DescriptorWatch] = [:]
-  private let handled: () -> Void
-  private let hungUp: () -> Void
-
-  /// Starts the pump. `handled` is called each time libusb has finished handling events. `hungUp` is then called if the
-  /// device's descriptor has hung up.
-  init(
-    _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
-  ) throws {
-    self.context = context
-    self.loop = loop
-    self.handled = handled
-    self.hungUp = hungUp
-    guard let list = libusb_get_pollfds(context) else { return }
-    defer { libusb_free_pollfds(list) }
-    var next = list
-    while let descriptor = next.pointee?.pointee {
-      try add(descriptor.fd, descriptor.events)
-      next += 1
-    }
-    let this = Unmanaged.passUnretained(self).toOpaque()
-    libusb_set_pollfd_notifiers(
-      context,
-      { descriptor, events, pump in
-        guard let pump else { return }
-        try? Unmanaged<USBEventPump>.fromOpaque(pump).takeUnretainedValue().add(descriptor, events)
-      },
-      { descriptor, pump in
-        guard let pump else { return }
-        Unmanaged<USBEventPump>.fromOpaque(pump).takeUnretainedValue().remove(descriptor)
-      }, this)
-  }
-
-  /// Stops the pump. After this call, another thread may use the context.
-  func stop() {
-    libusb_set_pollfd_notifiers(context, nil, nil, nil)
-    for watch in watches.values { watch.cancel() }
-    watches = [:]
-  }
-
-  func descriptorReady(_ readiness: Readiness) {
-    var now = timeval(tv_sec: 0, tv_usec: 0)
-    libusb_handle_events_timeout_completed(context, &now, nil)
-    handled()
-    if readiness.contains(.hangup) { hungUp() }
-  }
-
-  private func add(_ descriptor: Int32, _ events: Int16) throws {
-    var interest: Readiness = []
-    if Int32(events) & POLLIN != 0 { interest.insert(.readable) }
-    if Int32(events) & POLLOUT != 0 { interest.insert(.writable) }
-    watches[descriptor]?.cancel()
-    watches[descriptor] = try loop.watch(descriptor, for: interest, self)
-  }
-
-  private func remove(_ descriptor: Int32) {
-    watches.removeValue(forKey: descriptor)?.cancel()
   }
 }

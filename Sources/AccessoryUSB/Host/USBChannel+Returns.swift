@@ -1,18 +1,22 @@
 import AccessoryCore
 import CUSB
 
-struct USBDirection {
+final class USBDirection {
   /// What must be done before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
   }
 
-  var inFlight = 0
+  let endpoint: UInt8
+  // Exclusivity checking is off because a direction belongs to one channel.
+  @exclusivity(unchecked) var inFlight = 0
   /// The pending recovery if this direction has failed and has not recovered yet; nil otherwise.
-  var recovery: Recovery?
-  var isRecovering = false
-  var failures = 0
+  @exclusivity(unchecked) var recovery: Recovery?
+  @exclusivity(unchecked) var isRecovering = false
+  @exclusivity(unchecked) var failures = 0
+
+  init(_ endpoint: UInt8) { self.endpoint = endpoint }
 
   var isHealthy: Bool { recovery == nil }
 }
@@ -36,8 +40,8 @@ extension USBChannel {
     back.removeAll(keepingCapacity: true)
     if returned.isEmpty { swap(&back, &returned) }
     deliver()
-    if incoming.isHealthy { read() } else { begin(\.incoming, at: place.pair.incoming.address) { $0.read() } }
-    if outgoing.isHealthy { write() } else { begin(\.outgoing, at: place.pair.outgoing.address) { $0.write() } }
+    if incoming.isHealthy { read() } else { recover(incoming) }
+    if outgoing.isHealthy { write() } else { recover(outgoing) }
     if case .closing = state, outstanding == 0 { over() }
     notifyWritable()
     giveBackIfIdle()
@@ -66,54 +70,45 @@ extension USBChannel {
   }
 
   private func noteOutcome(of transfer: USBTransfer) {
+    let direction = transfer.isIncoming ? incoming : outgoing
     switch transfer.outcome {
-    // Every transfer on a healthy channel runs this code, so it avoids key paths, which are slow.
-    case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
+    case .done: direction.failures = 0
     case .gone: fail(Self.unplugged)
     case .cancelled: break
-    case .stalled:
-      note(
-        transfer.isIncoming ? \.incoming : \.outgoing, .clearHalt,
-        "it stalls \(transfer.isIncoming ? "reading" : "writing")")
-    case .failed(let reason): note(transfer.isIncoming ? \.incoming : \.outgoing, .pause, reason)
+    case .stalled: note(direction, .clearHalt, "it stalls \(transfer.isIncoming ? "reading" : "writing")")
+    case .failed(let reason): note(direction, .pause, reason)
     }
   }
 
-  private func note(
-    _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, _ recovery: USBDirection.Recovery, _ reason: String
-  ) {
-    self[keyPath: direction].failures += 1
-    if place.isNative, recovery == .clearHalt, self[keyPath: direction].failures > 1 { return fail(.closedByPeer) }
-    guard self[keyPath: direction].failures <= Self.mostFailures else {
+  private func note(_ direction: USBDirection, _ recovery: USBDirection.Recovery, _ reason: String) {
+    direction.failures += 1
+    if place.isNative, recovery == .clearHalt, direction.failures > 1 { return fail(.closedByPeer) }
+    guard direction.failures <= Self.mostFailures else {
       return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
     }
     // A halt takes precedence over an error.
-    if self[keyPath: direction].recovery != .clearHalt { self[keyPath: direction].recovery = recovery }
-    for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
+    if direction.recovery != .clearHalt { direction.recovery = recovery }
+    for transfer in direction === outgoing ? writers : readers { transfer.cancel() }
   }
 
   /// Starts recovery in one direction once all its transfers have returned. Sending or receiving resumes once the
   /// failure in that direction has been cleared.
-  private func begin(
-    _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
-    goOn: @escaping (USBChannel) -> Void
-  ) {
-    guard let recovery = self[keyPath: direction].recovery, self[keyPath: direction].inFlight == 0,
-      !self[keyPath: direction].isRecovering,
-      end == nil
-    else { return }
-    self[keyPath: direction].isRecovering = true
+  private func recover(_ direction: USBDirection) {
+    guard let recovery = direction.recovery, direction.inFlight == 0, !direction.isRecovering, end == nil else {
+      return
+    }
+    direction.isRecovering = true
     let well = { [weak self] in
-      guard let self else { return }
-      self[keyPath: direction].recovery = nil
-      self[keyPath: direction].isRecovering = false
-      goOn(self)
+      direction.recovery = nil
+      direction.isRecovering = false
+      self?.read()
+      self?.write()
     }
     switch recovery {
-    case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: direction].failures, well)
+    case .pause: loop.schedule(after: Self.pauseAfterFailure * direction.failures, well)
     case .clearHalt:
       nonisolated(unsafe) let handle = place.handle
-      let (loop, calls) = (loop, calls)
+      let (loop, calls, endpoint) = (loop, calls, direction.endpoint)
       let box = LoopBound(well, on: loop)
       calls.run {
         libusb_clear_halt(handle, endpoint)

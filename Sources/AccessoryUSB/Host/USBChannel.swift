@@ -57,13 +57,13 @@ final class USBChannel: Channel {
   let place: Place
   private(set) var isOpen: Bool
   /// Called once, after libusb has returned its last pointer to this channel and the handler has been released.
-  private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
+  private var idle: ((AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
+  let incoming: USBDirection
+  let outgoing: USBDirection
   // Exclusivity checking is off for the following properties. A channel belongs to one loop. While a channel changes
   // these properties, it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
-  @exclusivity(unchecked) var incoming = USBDirection()
-  @exclusivity(unchecked) var outgoing = USBDirection()
   /// Transfers that returned while libusb was handling events.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers that have not been delivered yet, in order.
@@ -90,9 +90,11 @@ final class USBChannel: Channel {
   /// transfers in flight.
   init(
     _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
-    idle: @escaping (USBChannel, AbandonedTransfers) -> Void
+    idle: @escaping (AbandonedTransfers) -> Void
   ) {
     self.place = place
+    incoming = USBDirection(place.pair.incoming.address)
+    outgoing = USBDirection(place.pair.outgoing.address)
     self.calls = calls
     self.loop = loop
     self.early = early
@@ -287,18 +289,13 @@ final class USBChannel: Channel {
     }
   }
 
-  private func cancelAll() {
-    for reader in readers { reader.cancel() }
-    for writer in writers { writer.cancel() }
-  }
-
   /// Ends the channel. Stops sending and releases the handler.
   func over() {
     state = .over
     closer?.cancel()
     closer = nil
     // The main channel and other native channels may still be using the device.
-    if place.isNative { cancelAll() }
+    if place.isNative { for transfer in readers + writers { transfer.cancel() } }
     giveBackIfIdle()
   }
 
@@ -318,7 +315,7 @@ final class USBChannel: Channel {
       for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
         self[keyPath: transfers] = []
       }
-      idle(self, abandoned)
+      idle(abandoned)
     }
   }
 }

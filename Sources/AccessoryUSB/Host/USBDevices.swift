@@ -36,9 +36,6 @@ public final class USBDevices: DescriptorHandler {
 
   deinit { stop() }
 
-  /// The devices that are currently plugged in, in port order.
-  public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
-
   /// Starts observing, and reports all devices that are already plugged in.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.

@@ -1,6 +1,7 @@
 import AccessoryCore
 import CUSB
 import Glibc
+import LinuxIO
 import Synchronization
 
 /// The reason why a USB accessory cannot be used.
@@ -80,18 +81,8 @@ final class BlockingUSBCalls: @unchecked Sendable {
       return !state.isRunning
     }
     guard mustStart else { return }
-    var thread = pthread_t()
-    let code = pthread_create(
-      &thread, nil,
-      { calls in
-        if let calls { Unmanaged<BlockingUSBCalls>.fromOpaque(calls).takeRetainedValue().main() }
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    if code == 0 {
-      pthread_detach(thread)
-    } else {
+    do { try Worker.start { [self] in main() } } catch {
       // The system cannot create another thread. Blocking the loop is better than never making the calls.
-      Unmanaged.passUnretained(self).release()
       main()
     }
   }

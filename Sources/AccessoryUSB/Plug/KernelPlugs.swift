@@ -8,8 +8,7 @@ import AccessoryCore
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
-/// loop.run(until: { plugs.hasAccepted })
-/// plugs.begin(with: try VirtualHostController())
+/// loop.run(until: { plugs.failure != nil })
 /// ```
 package final class KernelPlugs {
   package enum Event: Equatable, Sendable {
@@ -26,19 +25,20 @@ package final class KernelPlugs {
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
+  private let host: String
+  private let port: UInt16
   private let rules: PlugRules
   private let loop: any EventLoop
-  private let inquiry: USBIPInquiry
+  private let calls = BlockingUSBCalls()
   private var onEvent: ((Event) -> Void)?
-  private var controller: VirtualHostController?
   private var plugged: [String: Int] = [:]
-  /// Devices that were accepted before a controller existed.
-  private var waiting: [String: USBIPInquiry.Taken] = [:]
   private var refused: [String: USBIPOffer] = [:]
   private var timer: LoopTimer?
   private var looks = 0
   private var isAsking = false
 
+  /// The kernel's controller, which is opened when the rules first accept a device.
+  package private(set) var controller: VirtualHostController?
   /// The latest reason why no device could be attached.
   package private(set) var trouble: PlugProblem?
   /// Whether the rules have accepted any device.
@@ -49,26 +49,18 @@ package final class KernelPlugs {
   package init(
     host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ onEvent: @escaping (Event) -> Void
   ) {
-    self.rules = rules
+    (self.host, self.port, self.rules) = (host, port, rules)
     self.loop = loop
     self.onEvent = onEvent
-    inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
     // The timer also keeps the loop running until the first device arrives.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
-  }
-
-  package func begin(with controller: VirtualHostController) {
-    self.controller = controller
-    let found = waiting.sorted { $0.key < $1.key }
-    waiting = [:]
-    for (busID, taken) in found { attach(taken, as: busID, controller) }
   }
 
   package func end() {
     timer?.cancel()
     (timer, onEvent) = (nil, nil)
     for port in plugged.values { controller?.detach(port) }
-    (plugged, waiting) = ([:], [:])
+    plugged = [:]
   }
 
   private func tick() {
@@ -85,15 +77,14 @@ package final class KernelPlugs {
       failure = error
     }
     looks += 1
-    if plugged.isEmpty && waiting.isEmpty || looks.isMultiple(of: Self.looksPerList) { askForList() }
+    if plugged.isEmpty || looks.isMultiple(of: Self.looksPerList) { askForList() }
   }
 
   private func askForList() {
     guard !isAsking else { return }
-    isAsking = true
-    inquiry.list { [weak self] answer in
-      guard let self else { return }
-      isAsking = false
+    ask { [rules] connection throws(PlugProblem) in
+      try connection.list(rules: rules)
+    } then: { [unowned self] answer in
       switch answer {
       case .failure(let problem): note(problem, of: nil)
       case .success(let offers):
@@ -108,7 +99,7 @@ package final class KernelPlugs {
   private func askFor(_ offers: ArraySlice<USBIPOffer>) {
     guard timer != nil, failure == nil else { return }
     let missing = offers.drop { offer in
-      plugged[offer.busID] != nil || waiting[offer.busID] != nil || refused[offer.busID] == offer
+      plugged[offer.busID] != nil || refused[offer.busID] == offer
     }
     guard let offer = missing.first else { return }
     let rest = missing.dropFirst()
@@ -116,16 +107,33 @@ package final class KernelPlugs {
       note(error, of: offer)
       return askFor(rest)
     }
-    isAsking = true
-    inquiry.take(offer.busID) { [weak self] answer in
-      guard let self else { return }
-      isAsking = false
+    ask { [rules] connection throws(PlugProblem) in
+      (connection, try connection.take(offer.busID, rules: rules))
+    } then: { [unowned self] answer in
       guard timer != nil, failure == nil else { return }
       switch answer {
-      case .success(let taken): accept(taken, as: offer.busID)
+      case .success((let connection, let taken)): attach(connection, taken, as: offer.busID)
       case .failure(let problem): note(problem, of: offer)
       }
       askFor(rest)
+    }
+  }
+
+  /// Asks `question` over a new connection on a worker thread, so that a slow answer does not block the loop.
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable (USBIPSocket) throws(PlugProblem) -> Answer,
+    then answered: @escaping (Result<Answer, PlugProblem>) -> Void
+  ) {
+    isAsking = true
+    let report = { [weak self] (answer: Result<Answer, PlugProblem>) in
+      guard let self else { return }
+      isAsking = false
+      answered(answer)
+    }
+    let (host, port, loop, bound) = (host, port, loop, LoopBound(report, on: loop))
+    calls.run {
+      let answer = Result { () throws(PlugProblem) in try question(try USBIPSocket(host: host, port: port)) }
+      loop.execute { bound.value(answer) }
     }
   }
 
@@ -144,15 +152,13 @@ package final class KernelPlugs {
     }
   }
 
-  private func accept(_ taken: USBIPInquiry.Taken, as busID: String) {
+  private func attach(_ connection: USBIPSocket, _ offer: USBIPOffer, as busID: String) {
     hasAccepted = true
     trouble = nil
-    if let controller { attach(taken, as: busID, controller) } else { waiting[busID] = taken }
-  }
-
-  private func attach(_ taken: USBIPInquiry.Taken, as busID: String, _ controller: VirtualHostController) {
     do throws(VirtualHostController.Problem) {
-      let port = try controller.attach(taken.connection.descriptor, taken.offer)
+      let controller = if let controller { controller } else { try VirtualHostController() }
+      self.controller = controller
+      let port = try controller.attach(connection.descriptor, offer)
       plugged[busID] = port
       count += 1
       onEvent?(.attached(busID: busID, port: port))

@@ -3,14 +3,14 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// The methods block, but they return before ``limit`` has elapsed since the connection was created. ``USBIPInquiry``
-/// calls these methods on a worker thread.
-package final class USBIPSocket: Sendable {
+/// The methods block, but they return before ``limit`` has elapsed since the connection was created. ``KernelPlugs``
+/// calls these methods on a worker thread. Releasing the connection also releases the device that it has imported.
+final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
 
   /// The file descriptor to hand to the kernel.
-  package let descriptor: Int32
+  let descriptor: Int32
   private let clock = MonotonicClock()
   private let deadline: Instant
 
@@ -58,18 +58,17 @@ package final class USBIPSocket: Sendable {
     }
   }
 
-  static func list(host: String, port: UInt16, rules: PlugRules) throws(PlugProblem) -> [USBIPOffer] {
-    let connection = try USBIPSocket(host: host, port: port)
-    try connection.write(USBIPAnswers.listRequest)
-    let offers = try connection.read({ _ in 65_536 }, USBIPAnswers.list)
-    try rules.check(connection.descriptor, isFinal: false)
+  func list(rules: PlugRules) throws(PlugProblem) -> [USBIPOffer] {
+    try write(USBIPAnswers.listRequest)
+    let offers = try USBIPAnswers.list(read)
+    try rules.check(descriptor, isFinal: false)
     return offers
   }
 
   /// Requests a device and checks it against the rules. Any bytes after the answers are left for the kernel.
   func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
-    let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
+    let offer = try USBIPAnswers.imported(read)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
     // If a time limit were still set and expired later, the kernel would assume that the device is gone.
@@ -81,12 +80,8 @@ package final class USBIPSocket: Sendable {
     var sequence = USBIPDescriptors.firstSequence
     func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(PlugProblem) -> [UInt8] {
       sequence += 1
-      let number = sequence
-      try write(USBIPDescriptors.request(number, of: offer.deviceID, kind, index, length: length))
-      return try read({ USBIPDescriptors.answerSize($0, length: length) - $0.count }) {
-        bytes throws(PlugProblem) in
-        try USBIPDescriptors.answer(bytes, to: number, length: length)
-      }
+      try write(USBIPDescriptors.request(sequence, of: offer.deviceID, kind, index, length: length))
+      return try USBIPDescriptors.answer(to: sequence, length: length, read)
     }
     var bytes = try ask(.device, 0, length: 18)
     guard bytes.count == 18 else { throw .failed("its device descriptor has \(bytes.count) bytes") }
@@ -103,84 +98,28 @@ package final class USBIPSocket: Sendable {
     }
   }
 
-  private func read<Answer>(
-    _ wanted: ([UInt8]) -> Int, _ parse: ([UInt8]) throws(PlugProblem) -> Answer?
-  ) throws(PlugProblem) -> Answer {
+  private func read(_ count: Int) throws(PlugProblem) -> [UInt8] {
     var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while true {
+    while bytes.count < count {
       let left = deadline - clock.now
       guard left >= .milliseconds(1) else { throw late(bytes.count) }
       Self.setTimeLimit(left, of: descriptor)
-      let count = recv(descriptor, &piece, min(piece.count, max(1, wanted(bytes))), 0)
-      if count < 0, errno == EINTR { continue }
-      if count < 0, errno == EAGAIN { throw late(bytes.count) }
-      guard count > 0 else {
+      var piece = [UInt8](repeating: 0, count: count - bytes.count)
+      let got = recv(descriptor, &piece, piece.count, 0)
+      if got < 0, errno == EINTR { continue }
+      if got < 0, errno == EAGAIN { throw late(bytes.count) }
+      guard got > 0 else {
         throw .failed(
-          count == 0
+          got == 0
             ? "the server closed the connection before it answered"
             : "the server does not answer: \(String(cString: strerror(errno)))")
       }
-      bytes += piece.prefix(count)
-      if let answer = try parse(bytes) { return answer }
+      bytes += piece.prefix(got)
     }
+    return bytes
   }
 
   private func late(_ count: Int) -> PlugProblem {
-    .failed(
-      count == 0
-        ? "it does not answer" : "the server's answer was not complete after \(Self.limit) (\(count) bytes)")
-  }
-}
-
-/// Queries a USB/IP server on a separate thread, so that a slow answer does not block the loop.
-///
-/// Requests are sent one at a time, each on its own connection.
-///
-/// ```swift
-/// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
-/// inquiry.list { offers in print(offers) }
-/// ```
-package final class USBIPInquiry {
-  private let host: String
-  private let port: UInt16
-  private let rules: PlugRules
-  private let loop: any EventLoop
-  private let calls = BlockingUSBCalls()
-
-  /// Creates an inquiry to this server. The answers are reported on the loop.
-  package init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
-    (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
-  }
-
-  package func list(_ onEvent: @escaping (Result<[USBIPOffer], PlugProblem>) -> Void) {
-    ask(onEvent) { [rules] host, port throws(PlugProblem) in
-      try USBIPSocket.list(host: host, port: port, rules: rules)
-    }
-  }
-
-  /// Requests a device. If the server agrees, the connection can be handed to the kernel.
-  package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
-    ask(onEvent) { [rules] host, port throws(PlugProblem) in
-      let connection = try USBIPSocket(host: host, port: port)
-      return Taken(connection: connection, offer: try connection.take(busID, rules: rules))
-    }
-  }
-
-  package struct Taken: Sendable {
-    /// The connection to hand to the kernel. Releasing the last reference to the connection also releases the device.
-    package let connection: USBIPSocket
-    package let offer: USBIPOffer
-  }
-
-  private func ask<Answer: Sendable>(
-    _ onEvent: @escaping (Result<Answer, PlugProblem>) -> Void,
-    _ question: @escaping @Sendable (String, UInt16) throws(PlugProblem) -> Answer
-  ) {
-    let (host, port, loop, onEvent) = (host, port, loop, LoopBound(onEvent, on: loop))
-    calls.run {
-      let answer = Result { () throws(PlugProblem) in try question(host, port) }
-      loop.execute { onEvent.value(answer) }
-    }
+    .failed(count == 0 ? "it does not answer" : "the server's answer was not complete after \(Self.limit)")
   }
 }

@@ -64,12 +64,10 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
     console.err("easim: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
     return .unreachable
   }
-  let controller: VirtualHostController
-  do { controller = try VirtualHostController() } catch { throw UsageError(error.description) }
-  plugs.begin(with: controller)
   _ = runtime.run(until: { plugs.failure != nil }, limit: options.limit)
   plugs.end()
   if let failure = plugs.failure {
+    guard plugs.controller != nil else { throw UsageError(failure.description) }
     console.err("easim: \(failure)")
     return .checkFailed
   }

@@ -161,17 +161,6 @@ import Testing
     try rig.settle()
     #expect(accessory.end != nil && rig.cables[0].end != nil)
   }
-
-  @Test func aPendingTransferOfASessionCanBeTakenBack() throws {
-    let (client, accessory) = try opening()
-    client.send(USBIPBytes.submit(30, incoming: true, endpoint: 3, length: 4))
-    client.send(USBIPBytes.unlink(31, victim: 30))
-    try rig.settle()
-    #expect(client.take() == USBIPBytes.unlinked(31, status: -104))
-    #expect(accessory.send([1]) == 1)
-    try rig.settle()
-    #expect(client.take() == [])
-  }
 }
 
 @Suite struct USBIPLimitTests {

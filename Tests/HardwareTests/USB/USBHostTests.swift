@@ -27,11 +27,6 @@ import Testing
     #expect(accessory.isMeant(by: selector) == isMeant)
   }
 
-  @Test func theTroubleOfANearMissIsItsReason() {
-    #expect(accessory.trouble == .nearMiss("it has no endpoints"))
-    #expect(!accessory.isAccessory)
-  }
-
   @Test func theRuleThatIsShippedIsTheOneThatIsNamed() throws {
     let lines = try Repository.text("Scripts/udev/70-easim.rules").split(separator: "\n").filter { !$0.hasPrefix("#") }
     #expect(lines == [USBRule.text[...]])
@@ -50,9 +45,5 @@ import Testing
     (EACCES, .noPermission(node: "/dev/x")), (EIO, .refused("open /dev/x", reason: "Input/output error")),
   ]) func anOpenThatFailsSaysWhatItMeans(code: Int32, error: USBHostError) {
     #expect(USBHostError(openingErrno: code, node: "/dev/x") == error)
-  }
-
-  @Test func nothingIsOpenUntilSomethingIsOpened() {
-    #expect(USBHost.isIdle)
   }
 }

@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryUSB
 import ChannelSuite
-import Glibc
 import LinuxIO
 
 extension ChannelFactory {
@@ -23,7 +22,7 @@ private final class GadgetEnd: AccessoryEnd {
   init(on loop: EpollLoop) throws {
     gadget = try Gadget(
       USBAccessoryShape(manufacturer: "easim", name: "the channel suite", serial: "SUITE-1"), controller: nil,
-      owner: GadgetOwner(pid: getpid(), startTime: 0), number: 1, on: loop
+      number: 1, on: loop
     ) { print("the gadget says: \($0)") }
   }
 

@@ -43,27 +43,17 @@ private final class USBIPEnd: AccessoryEnd {
     guard send(pair[1], request, request.count, 0) == request.count else {
       throw RigError("the server cannot be asked: \(errno)")
     }
+    // The bytes after the answer belong to the kernel, so none of them may be read here.
     var answer: [UInt8] = []
-    var offer: USBIPOffer?
-    guard
-      loop.run(
-        until: {
-          offer = try? Self.readOn(pair[1], &answer); return offer != nil
-        }, limit: USBRig.hangLimit),
-      let offer
-    else { throw RigError("the server's answer was \(answer)") }
-    port = try controller.attach(pair[1], offer)
-  }
-
-  /// The bytes after the answer belong to the kernel, so this function must not read any of them.
-  private static func readOn(_ socket: Int32, _ answer: inout [UInt8]) throws -> USBIPOffer? {
-    while case let missing = USBIPAnswers.importSize(answer) - answer.count, missing > 0 {
-      var piece = [UInt8](repeating: 0, count: missing)
-      let count = recv(socket, &piece, missing, 0)
-      guard count > 0 else { break }
-      answer += piece[..<count]
-    }
-    return try USBIPAnswers.imported(answer)
+    _ = loop.run(
+      until: {
+        var piece = [UInt8](repeating: 0, count: 320 - answer.count)
+        let count = recv(pair[1], &piece, piece.count, 0)
+        if count > 0 { answer += piece[..<count] }
+        return answer.count == 320
+      }, limit: USBRig.hangLimit)
+    guard answer.count == 320 else { throw RigError("the server's answer was \(answer)") }
+    port = try controller.attach(pair[1], USBIPOffer(record: Array(answer[8...])))
   }
 
   func pull() {

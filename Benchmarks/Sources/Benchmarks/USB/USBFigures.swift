@@ -161,10 +161,10 @@ struct PluggedIn {
         if count > 0 { answer += piece[..<count] }
         return answer.count == 320
       }, limit: .seconds(10))
-    guard let offer = try USBIPAnswers.imported(answer) else {
+    guard answer.count == 320, answer[..<8] == [1, 0x11, 0, 3, 0, 0, 0, 0] else {
       throw MeasuringError.failed("the USB/IP server gives no device")
     }
-    try attach(offer)
+    try attach(USBIPOffer(record: Array(answer[8...])))
   }
 
   /// Plugs in a device that is implemented in C.
@@ -172,10 +172,7 @@ struct PluggedIn {
     var record = [UInt8](repeating: 0, count: 312)
     // The device is on bus 1, has number 2, and runs at high speed.
     (record[291], record[295], record[299]) = (1, 2, 3)
-    guard let offer = try USBIPAnswers.imported([1, 0x11, 0, 3, 0, 0, 0, 0] + record) else {
-      throw MeasuringError.failed("a record of 312 bytes is no device")
-    }
-    try attach(offer)
+    try attach(USBIPOffer(record: record))
     try Figure.check(floor_usbip_serve(served, isPlain ? 1 : 0), "serve the floor's device")
   }
 

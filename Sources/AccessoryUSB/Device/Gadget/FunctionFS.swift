@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinuxIO
 
 /// The files of one FunctionFS instance. A program uses endpoint 0 to describe the function and to read the host's
 /// events. Every other endpoint has its own file.
@@ -8,10 +9,9 @@ import Glibc
 /// process is killed, the kernel unbinds the gadget.
 final class FunctionFS {
   /// Endpoint 0, which supports polling.
-  let control: Int32
+  let control: WatchedDescriptor
   /// The other endpoints, which do not support polling, in descriptor order.
-  let endpoints: [Int32]
-  private var isClosed = false
+  private(set) var endpoints: [Int32]
 
   /// Mounts `instance`, which was created by a gadget's function, and writes the accessory's description to it.
   init(instance: String, _ shape: USBAccessoryShape) throws(GadgetError) {
@@ -27,7 +27,7 @@ final class FunctionFS {
     var opened: [Int32] = []
     do throws(GadgetError) {
       opened.append(try Self.open("ep0", in: folder))
-      for image in [FunctionFSImage.descriptors(shape), FunctionFSImage.strings(shape)] {
+      for image in [FunctionFSImage.descriptors(shape), FunctionFSImage.strings] {
         guard write(opened[0], image, image.count) == image.count else {
           throw GadgetError("describe the accessory to FunctionFS", code: errno)
         }
@@ -38,19 +38,17 @@ final class FunctionFS {
       for file in opened { Glibc.close(file) }
       throw error
     }
-    control = opened[0]
+    control = WatchedDescriptor(taking: opened[0])
     endpoints = Array(opened[1...])
   }
 
-  deinit {
-    if !isClosed { close() }
-  }
+  deinit { close() }
 
   /// Closes all files. After this call, no other method may be called.
   func close() {
-    isClosed = true
-    Glibc.close(control)
+    control.close()
     for file in endpoints { Glibc.close(file) }
+    endpoints = []
   }
 
   private static func open(_ name: String, in folder: Int32) throws(GadgetError) -> Int32 {
@@ -65,7 +63,7 @@ final class FunctionFS {
   func events() throws(GadgetError) -> [FunctionFSEvent] {
     var bytes = [UInt8](repeating: 0, count: 4 * FunctionFSEvent.size)
     while true {
-      let count = read(control, &bytes, bytes.count)
+      let count = read(control.number, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
       // The kernel returns EIDRM once after the host has abandoned a setup request.
@@ -76,22 +74,53 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the most recent setup packet. The answer is dropped if the host has abandoned the request.
-  ///
-  /// This call blocks until the host has read the data stage, so answers should rarely contain data. Currently, none
-  /// do.
-  func reply(_ reply: GadgetControl.Reply) {
-    switch reply {
-    case .data(let bytes): _ = write(control, bytes, bytes.count)
-    case .done, .stall(hostReads: true): _ = read(control, nil, 0)
-    case .stall(hostReads: false): _ = write(control, nil, 0)
-    }
+  /// Refuses the most recent request. FunctionFS stalls when endpoint 0 is accessed in the wrong direction: read while
+  /// the host is reading, or written while the host is writing.
+  func stall(hostReads: Bool) {
+    _ = hostReads ? read(control.number, nil, 0) : write(control.number, nil, 0)
   }
 
   /// The packet size of the bulk endpoints at the device's current speed.
   var packetSize: Int? {
     let size = clinux_functionfs_packet_size(endpoints[0])
     return size > 0 ? Int(size) : nil
+  }
+}
+
+/// An event that endpoint 0 reports.
+///
+/// The kernel queues only a few events and drops those that newer events make obsolete: a single `enable` can stand for
+/// a `disable` and an `enable`, and an `unbind` replaces all earlier events. Every event is therefore possible in every
+/// state.
+enum FunctionFSEvent: Equatable {
+  /// The host selected the configuration or the alternate setting, so the endpoints restart.
+  case enable
+  /// The host selected configuration 0, reset the device or disconnected, so the endpoints no longer exist.
+  case disable
+  case unbind
+  /// The host sent a request that the kernel does not answer itself. An accessory supports no such request.
+  case setup(hostReads: Bool)
+  case suspend
+  case resume
+  case other
+
+  /// The size of an event. Its first eight bytes contain the setup packet, if any, and the ninth contains the kind of
+  /// event.
+  static let size = 12
+
+  /// Parses the events in the bytes that were read. Ignores an incomplete event at the end.
+  static func read(_ bytes: ArraySlice<UInt8>) -> [Self] {
+    stride(from: bytes.startIndex, through: bytes.endIndex - size, by: size).map { at in
+      switch bytes[at + 8] {
+      case 1: .unbind
+      case 2: .enable
+      case 3: .disable
+      case 4: .setup(hostReads: bytes[at] & 0x80 != 0)
+      case 5: .suspend
+      case 6: .resume
+      default: .other
+      }
+    }
   }
 }
 
@@ -108,38 +137,22 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// With this flag, the kernel forwards any device request that it does not answer itself.
-    static let everyRequest: UInt32 = 64
-    /// With this flag, the kernel forwards requests even before the host has selected the configuration.
-    static let beforeConfiguration: UInt32 = 128
   }
 
   /// The descriptors cover both speeds, because the host's port might support only full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
     let speeds = [USBSpeed.full, .high].map { shape.interfaces(at: $0) }
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }
-    let names = interfaceNames(shape)
-    let body = speeds.joined().flatMap { interface in
-      interface.descriptor(namedBy: UInt8((names.firstIndex(of: interface.nameIndex) ?? -1) + 1))
-    }
-    let flags = Flags.fullSpeed | Flags.highSpeed | Flags.everyRequest | Flags.beforeConfiguration
-    let head = [descriptorsMagic, UInt32(12 + 4 * counts.count + body.count), flags] + counts.map { UInt32($0) }
+    let body = speeds.joined().flatMap { $0.descriptor(namedBy: 1) }
+    let head =
+      [descriptorsMagic, UInt32(12 + 4 * counts.count + body.count), Flags.fullSpeed | Flags.highSpeed]
+      + counts.map { UInt32($0) }
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  static func strings(_ shape: USBAccessoryShape) -> [UInt8] {
-    let names = interfaceNames(shape)
-    var body: [UInt8] = names.isEmpty ? [] : [0x09, 0x04]
-    for name in names { body += (shape.text(name) ?? "").utf8 + [0] }
-    let head = [stringsMagic, UInt32(16 + body.count), UInt32(names.count), names.isEmpty ? 0 : 1]
-    return head.flatMap(\.littleEndianBytes) + body
-  }
-
-  /// Returns the string indices of the interface names, without duplicates. FunctionFS identifies a string by its
-  /// position in this list, counting from 1.
-  private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
-    shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
-      if name != 0, !names.contains(name) { names.append(name) }
-    }
-  }
+  /// The only string, in English (United States): the name of the interface.
+  static let strings: [UInt8] = {
+    let body = [0x09, 0x04] + USBAccessoryShape.interfaceName.utf8 + [0]
+    return [stringsMagic, UInt32(16 + body.count), 1, 1].flatMap(\.littleEndianBytes) + body
+  }()
 }

@@ -1,14 +1,15 @@
 import AccessoryCore
 import Glibc
+import LinuxIO
 
 /// A simulated accessory on this machine's USB device port. The accessory is a gadget in configfs with one function,
 /// which this program implements through FunctionFS.
 ///
 /// `init` creates the gadget, `plugIn` binds it to a controller, and releasing the object removes it.
-/// ``GadgetSystem/sweep(isRunning:)`` removes gadgets left behind by killed processes.
+/// Before a gadget is created, gadgets left behind by killed processes are removed.
 ///
 /// ```swift
-/// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
+/// let gadget = try Gadget(shape, controller: "fe980000.usb", number: 1, on: loop) { print($0) }
 /// try gadget.plugIn { news in … }
 /// ```
 package final class Gadget {
@@ -30,9 +31,7 @@ package final class Gadget {
   private let report: (String) -> Void
   private let functions: FunctionFS
   private let transfers: KernelTransfers
-  private var control: GadgetControl
   private var endpoints: GadgetEndpoints?
-  private var watch: (any DescriptorWatch)?
   private var timer: LoopTimer?
   private var onEvent: ((News) -> Void)?
   private var isBound = false
@@ -42,9 +41,11 @@ package final class Gadget {
   ///   - number: a number that differs for each gadget in a process.
   ///   - report: called with each warning, as a sentence.
   package init(
-    _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
-    system: GadgetSystem = GadgetSystem(), on loop: any PollingLoop, report: @escaping (String) -> Void
+    _ shape: USBAccessoryShape, controller: String?, number: Int, on loop: any PollingLoop,
+    report: @escaping (String) -> Void
   ) throws(GadgetError) {
+    let (system, owner) = (GadgetSystem(), ProcessIdentity.current)
+    for name in system.sweep() { report("removed the gadget \(name), whose process has ended") }
     let controller = try system.controller(controller)
     try system.check()
     let name = owner.gadget(number)
@@ -52,7 +53,7 @@ package final class Gadget {
     // FunctionFS names must be short and unique on the machine.
     let instance = "easim-\(owner.pid)-\(number)"
     let folder = GadgetFolder(system.gadgets[name])
-    let missing = try folder.make(GadgetLayout(shape, instance: instance))
+    try folder.make(GadgetLayout(shape, instance: instance))
     do throws(GadgetError) {
       let functions = try FunctionFS(instance: instance, shape)
       self.functions = functions
@@ -63,16 +64,14 @@ package final class Gadget {
       folder.remove()
       throw error
     }
-    control = GadgetControl(shape)
     (self.controller, self.system, self.folder, self.loop, self.report) = (controller, system, folder, loop, report)
     endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in handle($0) }
     timer = loop.makeTimer { [unowned self] in timeCame() }
     transfers.willReport = { [unowned self] in takeEvents() }
-    let handler = ControlEventHandler { [weak self] in self?.takeEvents() }
-    do { watch = try loop.watch(functions.control, for: .readable, handler) } catch {
+    do { try functions.control.watch(for: .readable, on: loop) { [weak self] _ in self?.takeEvents() } } catch {
       throw .refused("watch endpoint 0", code: EMFILE)
     }
-    if shape.speed == .full, missing.contains("max_speed") {
+    if shape.speed == .full, !folder.folder["max_speed"].exists {
       report("this kernel cannot limit the gadget to full speed: it runs at high speed if the host allows it")
     }
     for text in GadgetLayout.tooLong(shape) {
@@ -82,7 +81,6 @@ package final class Gadget {
   }
 
   deinit {
-    watch?.cancel()
     timer?.cancel()
     unbind()
     transfers.close()
@@ -161,7 +159,7 @@ package final class Gadget {
 
   private func takeEvents() {
     do throws(GadgetError) {
-      while watch != nil {
+      while functions.control.number >= 0 {
         let events = try functions.events()
         if events.isEmpty { return }
         for event in events { handle(event) }
@@ -172,39 +170,24 @@ package final class Gadget {
   }
 
   private func handle(_ event: FunctionFSEvent) {
-    if event == .suspend || event == .resume { endpoints?.isAsleep = event == .suspend }
-    let (reply, effect) = control.handle(event)
-    if let reply { functions.reply(reply) }
-    switch effect {
-    // FunctionFS supports only one alternate setting per interface, but a native transport needs two.
-    case .nothing, .chosen, .haltCleared: break
-    case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
-    case .stopped: endpoints?.stop(.closedByPeer)
+    switch event {
+    case .enable: endpoints?.begin(packetSize: functions.packetSize ?? 512)
+    case .disable: endpoints?.stop(.closedByPeer)
+    case .unbind:
+      endpoints?.stop(.closedByPeer)
+      if isBound, folder.controller == nil { lose("it was unbound from \(controller)") }
+    case .setup(let hostReads): functions.stall(hostReads: hostReads)
+    case .suspend, .resume: endpoints?.isAsleep = event == .suspend
+    case .other: break
     }
-    if event == .unbind, isBound, folder.controller == nil { lose("it was unbound from \(controller)") }
   }
 
   private func lose(_ reason: String) {
-    watch?.cancel()
-    watch = nil
+    functions.control.close()
     timer?.cancel()
     unbind()
     let onEvent = onEvent
     self.onEvent = nil
     onEvent?(.lost(reason))
-  }
-}
-
-/// Handles events from endpoint 0. The loop retains this object rather than the ``Gadget``, because releasing that
-/// object removes the gadget.
-private final class ControlEventHandler: DescriptorHandler {
-  private let onEvent: () -> Void
-
-  init(_ onEvent: @escaping () -> Void) {
-    self.onEvent = onEvent
-  }
-
-  func descriptorReady(_ readiness: Readiness) {
-    onEvent()
   }
 }

@@ -15,44 +15,35 @@ struct GadgetFolder {
   /// The controller to which the gadget is bound, or nil if it is not bound.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget. Returns the names of the configfs files that this kernel is too old to provide. If creation
-  /// fails, removes everything created so far.
-  func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
+  /// Creates the gadget. If creation fails, removes everything created so far.
+  func make(_ layout: GadgetLayout) throws(GadgetError) {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
     }
-    var missing: [String] = []
     do throws(GadgetError) {
-      for step in layout.steps {
-        if try perform(step) == false, case .newerFile(let name, _) = step { missing.append(name) }
-      }
+      for step in layout.steps { try perform(step) }
     } catch {
       remove()
       throw error
     }
-    return missing
   }
 
-  /// Performs one step. Returns false if the kernel lacks an optional file.
-  private func perform(_ step: GadgetLayout.Step) throws(GadgetError) -> Bool {
+  private func perform(_ step: GadgetLayout.Step) throws(GadgetError) {
     switch step {
     case .folder(let place):
-      if mkdir(folder[place].path, 0o755) == 0 { return true }
+      if mkdir(folder[place].path, 0o755) == 0 { return }
       // The kernel tries to load the module, and reports ENOENT if it cannot find it.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
       let code = folder.write(text, to: name)
       if code != 0 { throw GadgetError("write '\(text)' to \(folder[name].path)", code: code) }
-    case .newerFile(let name, let text):
-      if !folder[name].exists { return false }
-      return try perform(.file(name, text))
+    case .newerFile(let name, let text): if folder[name].exists { try perform(.file(name, text)) }
     case .link(let place, let target):
       guard symlink(folder[target].path, folder[place].path) == 0 else {
         throw GadgetError("link \(folder[place].path)", code: errno)
       }
     }
-    return true
   }
 
   /// Binds the gadget to a controller, which plugs it in. Returns 0 or the kernel's error number.
@@ -88,6 +79,7 @@ struct GadgetLayout: Equatable {
   enum Step: Equatable {
     case folder(String)
     case file(String, String)
+    /// A file that older kernels lack.
     case newerFile(String, String)
     case link(String, to: String)
   }

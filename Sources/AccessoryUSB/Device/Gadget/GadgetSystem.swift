@@ -1,5 +1,6 @@
 import AccessoryCore
 import Glibc
+import LinuxIO
 
 /// The folders in which the kernel lists gadgets and USB device controllers. Tests use their own folders.
 package struct GadgetSystem: Sendable {
@@ -36,9 +37,8 @@ package struct GadgetSystem: Sendable {
     if gadgets.exists { return }
     let root = SystemFolder(path: configfs)
     guard root.exists else { throw .noConfigFS }
-    let table = SystemFolder(path: String(mounts.prefix(upTo: mounts.lastIndex(of: "/") ?? mounts.startIndex)))
-    let lines = table.read(SystemFolder(path: mounts).name)?.split(separator: "\n") ?? []
-    let isMounted = lines.contains { line in
+    let table = String(decoding: SmallFile.read(mounts, limit: 1 << 20) ?? [], as: UTF8.self)
+    let isMounted = table.split(separator: "\n").contains { line in
       let words = line.split(separator: " ")
       return words.count > 2 && words[1] == configfs && words[2] == "configfs"
     }
@@ -58,25 +58,16 @@ package struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that owns a gadget. The owner is part of the gadget's name, so that stale gadgets can be recognized.
-package struct GadgetOwner: Equatable, Sendable {
-  package var pid: Int32
-  /// The start time of the process, which distinguishes it from later processes with the same ID.
-  package var startTime: UInt64
-
-  package init(pid: Int32, startTime: UInt64) {
-    self.pid = pid
-    self.startTime = startTime
-  }
-
-  /// Returns the name for this owner's gadget with the given number, such as "easim-4711-123456-1".
+/// The process that owns a gadget is part of the gadget's name, so that stale gadgets can be recognized.
+extension ProcessIdentity {
+  /// Returns the name for this process's gadget with the given number, such as "easim-4711-123456-1".
   func gadget(_ number: Int) -> String { "easim-\(pid)-\(startTime)-\(number)" }
 
-  /// Reads the owner from a gadget's name. Returns nil if the gadget was not created by easim.
+  /// Reads the process from a gadget's name. Returns nil if the gadget was not created by easim.
   init?(gadget name: String) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0] == "easim", let pid = Int32(parts[1]), pid > 0, let time = UInt64(parts[2]),
-      let number = Int(parts[3]), GadgetOwner(pid: pid, startTime: time).gadget(number) == name
+      let number = Int(parts[3]), ProcessIdentity(pid: pid, startTime: time).gadget(number) == name
     else { return nil }
     self.init(pid: pid, startTime: time)
   }
@@ -85,15 +76,11 @@ package struct GadgetOwner: Equatable, Sendable {
 extension GadgetSystem {
   /// Removes gadgets left behind by easim processes that have ended, and returns the names of those gadgets. Does not
   /// touch gadgets that belong to other programs or to running processes.
-  ///
-  /// - Parameter isRunning: returns whether a process is still running.
-  package func sweep(isRunning: (GadgetOwner) -> Bool) -> [String] {
-    sweep(isRunning: isRunning) { GadgetFolder($0) }
-  }
-
-  func sweep(isRunning: (GadgetOwner) -> Bool, opening: (SystemFolder) -> GadgetFolder) -> [String] {
+  func sweep(
+    isRunning: (ProcessIdentity) -> Bool = \.isRunning, opening: (SystemFolder) -> GadgetFolder = { GadgetFolder($0) }
+  ) -> [String] {
     gadgets.names.filter { name in
-      guard let owner = GadgetOwner(gadget: name), !isRunning(owner) else { return false }
+      guard let owner = ProcessIdentity(gadget: name), !isRunning(owner) else { return false }
       return opening(gadgets[name]).remove()
     }
   }

@@ -1,6 +1,7 @@
 import AccessoryCore
 import CLinux
 import Glibc
+import LinuxIO
 
 /// Transfers data through a pair of FunctionFS files with kernel AIO. The files cannot be polled, and a blocking read
 /// or write would stop the loop. The loop watches an eventfd that signals completed transfers.
@@ -8,7 +9,7 @@ import Glibc
 /// Even after a transfer is cancelled, its memory must not be used until the kernel reports that the transfer is
 /// complete. Destroying the AIO context waits for all pending transfers, so their memory is freed only after the
 /// context has been destroyed.
-final class KernelTransfers: TransferQueue, DescriptorHandler {
+final class KernelTransfers: TransferQueue {
   /// Each read covers only one packet, so the bus stays busy only if many reads are pending.
   static let mostReads = 64
   static let mostWrites = 8
@@ -21,9 +22,8 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   /// Called before completed transfers are reported, because events from endpoint 0 must be handled before them.
   var willReport: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
-  private let events: Int32
+  private let events: WatchedDescriptor
   private var context: UInt64 = 0
-  private var watch: (any DescriptorWatch)?
   private let operations: UnsafeMutablePointer<iocb>
   private let memory: UnsafeMutableRawPointer
   private var freeReads = Array(0..<mostReads)
@@ -39,30 +39,28 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   ///   - outgoing: the file for the endpoint to which the host writes.
   init(incoming: Int32, outgoing: Int32, on loop: any PollingLoop) throws(GadgetError) {
     files = (incoming, outgoing)
-    events = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    events = WatchedDescriptor(taking: eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC)))
     operations = .allocate(capacity: Self.slots)
     operations.initialize(repeating: iocb(), count: Self.slots)
     memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
     // From this point on, deinit releases everything.
-    guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
+    guard events.number >= 0 else { throw GadgetError("make an eventfd", code: errno) }
     guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
       throw GadgetError("set up kernel AIO", code: errno)
     }
-    do { watch = try loop.watch(events, for: .readable, self) } catch {
+    do { try events.watch(for: .readable, on: loop) { [unowned self] _ in takeEnds() } } catch {
       throw .refused("watch an eventfd", code: EMFILE)
     }
   }
 
   deinit {
-    if context != 0 { clinux_aio_end(context) }
-    if events >= 0 { Glibc.close(events) }
+    close()
     operations.deallocate()
     memory.deallocate()
   }
 
   func close() {
-    watch?.cancel()
-    watch = nil
+    events.close()
     if context != 0 { clinux_aio_end(context) }
     context = 0
   }
@@ -104,7 +102,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operation.aio_nbytes = UInt64(size)
     // The value of IOCB_FLAG_RESFD, a macro that Swift cannot import.
     operation.aio_flags = 1
-    operation.aio_resfd = UInt32(events)
+    operation.aio_resfd = UInt32(events.number)
     operations[slot] = operation
     tags[slot] = tag
   }
@@ -134,9 +132,9 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
   // MARK: Ending
 
-  func descriptorReady(_ readiness: Readiness) {
+  private func takeEnds() {
     var count: UInt64 = 0
-    _ = Glibc.read(events, &count, 8)
+    _ = Glibc.read(events.number, &count, 8)
     willReport()
     withUnsafeTemporaryAllocation(of: io_event.self, capacity: Self.slots) { ends in
       guard context != 0 else { return }

@@ -14,18 +14,23 @@ enum USBIPHandshake: Equatable {
 
   /// Parses a request from the start of the received bytes. Returns nil while the request is incomplete.
   static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
-    if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
-    if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
-      throw .code(bytes.bigEndian16(at: 2))
-    }
     guard bytes.count >= 8 else { return nil }
-    if bytes.bigEndian16(at: 2) == 0x8005 { return (.list, 8) }
-    guard bytes.count >= 8 + busIDSize else { return nil }
-    let name = bytes[8..<8 + busIDSize].prefix { $0 != 0 }
-    return (.take(busID: String(decoding: name, as: UTF8.self)), 8 + busIDSize)
+    func number(_ offset: Int) -> String { Hex.number(bytes.bigEndian16(at: offset), uppercase: false) }
+    guard bytes.bigEndian16(at: 0) == version else {
+      throw USBIPError("the client speaks USB/IP version \(number(0)), but easim speaks 0111")
+    }
+    switch bytes.bigEndian16(at: 2) {
+    case 0x8005: return (.list, 8)
+    case 0x8003:
+      guard bytes.count >= 8 + busIDSize else { return nil }
+      return (.take(busID: String(terminated: bytes[8..<8 + busIDSize])), 8 + busIDSize)
+    default:
+      throw USBIPError(
+        "the client requested the unknown operation \(number(2)): expected 8003 (import) or 8005 (list)")
+    }
   }
 
-  static func listing(_ devices: [USBIPListedDevice]) -> [UInt8] {
+  static func listing(_ devices: [USBIPExport]) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
     out.addBigEndian(UInt16(0x0005))
@@ -40,13 +45,12 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// Encodes the answer to ``take(busID:)``: either the device or the reason why it is refused.
-  static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
+  /// Encodes the answer to ``take(busID:)``, which the device's record follows if the request succeeds.
+  static func answer(_ status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
     out.addBigEndian(UInt16(0x0003))
     out.addBigEndian(status.rawValue)
-    if status == .done, let device { out += device.record }
     return out
   }
 
@@ -57,13 +61,7 @@ enum USBIPHandshake: Equatable {
   }
 }
 
-struct USBIPListedDevice {
-  let shape: USBAccessoryShape
-  /// The device's number on the server's only bus. The bus ID contains this number.
-  let number: Int
-
-  var busID: String { "1-\(number)" }
-
+extension USBIPExport {
   var record: [UInt8] {
     var out: [UInt8] = []
     out.addText("/sys/devices/platform/easim/usb1/\(busID)", size: 256)
@@ -83,38 +81,10 @@ struct USBIPListedDevice {
 }
 
 /// A protocol error by a USB/IP client, which causes the server to close the connection.
-enum USBIPError: Error, Equatable, CustomStringConvertible {
-  case version(UInt16)
-  case code(UInt16)
-  case command(UInt32)
-  case direction(UInt32)
-  case endpoint(UInt32)
-  case length(UInt32)
-  case isochronous(UInt32)
-  case tooManyRequests(Int)
-  case owes(USBIPDebt)
-  case madeRoom(of: Int)
+struct USBIPError: Error, CustomStringConvertible {
+  let description: String
 
-  var description: String {
-    switch self {
-    case .version(let number):
-      "the client speaks USB/IP version \(Hex.number(number, uppercase: false)), but easim speaks 0111"
-    case .code(let number):
-      "the client requested the unknown operation \(Hex.number(number, uppercase: false)): expected 8003 (import) or "
-        + "8005 (list)"
-    case .command(let number): "the client sent the unknown command \(number): expected 1 (submit) or 2 (unlink)"
-    case .direction(let number): "the client sent the unknown direction \(number): expected 0 (out) or 1 (in)"
-    case .endpoint(let number): "the client requested endpoint \(number), but the highest is 15"
-    case .length(let count):
-      "the client requested a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
-    case .isochronous(let count):
-      "the client requested \(count) isochronous packets, but there is no isochronous endpoint"
-    case .tooManyRequests(let count): "the client has \(count) transfers pending, which is the limit"
-    case .owes(let debt): debt.problem
-    case .madeRoom(let count):
-      "another client connected, and of \(count) clients without a device, this one had waited longest"
-    }
-  }
+  init(_ description: String) { self.description = description }
 }
 
 /// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client occupies

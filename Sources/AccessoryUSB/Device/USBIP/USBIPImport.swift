@@ -60,7 +60,7 @@ final class USBIPImport: BulkCarrier {
 
   /// - Parameters:
   ///   - onEvent: called with each new cable, before the cable's channel is started.
-  ///   - over: called once, when the server closes the connection, with the client's protocol error, if any.
+  ///   - over: called once, when the server must close the connection, with the client's protocol error, if any.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
@@ -79,7 +79,7 @@ final class USBIPImport: BulkCarrier {
     natives = pairs.filter { $0.protocolName != nil }
     self.pairs = [main] + natives
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host stopped reading")) }
-    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(.owes(debt)) } }
+    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(USBIPError(debt.problem)) } }
     debtTimer?.arm(at: loop.now + USBIPDebt.firstTransfer.limit)
   }
 
@@ -169,7 +169,6 @@ final class USBIPImport: BulkCarrier {
     flush()
     isOver = true
     debtTimer?.cancel()
-    connection.close()
     endCable(.lost("unplugged"))
     over(problem)
   }
@@ -191,7 +190,7 @@ final class USBIPImport: BulkCarrier {
     case .submit(let submission) where submission.endpoint == 0: answerControl(submission)
     case .submit(let submission):
       guard pairs.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
-        throw .tooManyRequests(Self.mostPending)
+        throw USBIPError("the client has \(Self.mostPending) transfers pending, which is the limit")
       }
       transfer(submission, bytes.extracting(submission.data))
     }
@@ -200,18 +199,14 @@ final class USBIPImport: BulkCarrier {
   private func answerControl(_ submission: USBIPRequest.Submission) {
     let (answer, effect) = control.handle(submission.setup)
     switch effect {
-    case .nothing, .haltCleared: break
+    case .nothing: break
     case .restarted, .stopped: endCable(.closedByPeer)
     case .chosen(let interface, let alternate): choose(alternate, of: interface)
     }
-    switch answer {
-    case .stall: self.answer(submission.sequence, status: Status.stalled)
-    case .data(let bytes):
-      let data = submission.isIncoming ? bytes.prefix(submission.length) : []
-      let count = submission.isIncoming ? data.count : submission.length
-      self.answer(submission.sequence, count: count)
-      outbox.append(contentsOf: data)
-    }
+    guard let answer else { return self.answer(submission.sequence, status: Status.stalled) }
+    let data = submission.isIncoming ? answer.prefix(submission.length) : []
+    self.answer(submission.sequence, count: submission.isIncoming ? data.count : submission.length)
+    outbox.append(contentsOf: data)
   }
 
   /// Begins or ends a native transport session, as the host requested. If there is no cable, or if the accessory

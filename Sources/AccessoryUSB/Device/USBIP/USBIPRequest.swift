@@ -32,15 +32,23 @@ enum USBIPRequest: Equatable {
     switch number(0) {
     case 1: break
     case 2: return (.unlink(sequence: sequence, victim: number(20)), start + headerSize)
-    case let other: throw .command(other)
+    case let other: throw USBIPError("the client sent the unknown command \(other): expected 1 (submit) or 2 (unlink)")
     }
     let (direction, endpoint, length) = (number(12), number(16), number(24))
-    guard direction <= 1 else { throw .direction(direction) }
-    guard endpoint <= 15 else { throw .endpoint(endpoint) }
-    guard length <= UInt32(longestTransfer) else { throw .length(length) }
+    guard direction <= 1 else {
+      throw USBIPError("the client sent the unknown direction \(direction): expected 0 (out) or 1 (in)")
+    }
+    guard endpoint <= 15 else {
+      throw USBIPError("the client requested endpoint \(endpoint), but the highest is 15")
+    }
+    guard length <= UInt32(longestTransfer) else {
+      throw USBIPError("the client requested a transfer of \(length) bytes, but the limit is \(longestTransfer)")
+    }
     // Unless a transfer is isochronous, this field is either 0 or all ones.
     let packets = number(32)
-    guard packets == 0 || packets == .max else { throw .isochronous(packets) }
+    guard packets == 0 || packets == .max else {
+      throw USBIPError("the client requested \(packets) isochronous packets, but there is no isochronous endpoint")
+    }
     let isIncoming = direction == 1
     let data = start + headerSize..<start + headerSize + (isIncoming ? 0 : Int(length))
     guard bytes.byteCount >= data.upperBound else { return nil }

@@ -22,8 +22,11 @@ public final class USBIPServer {
   /// longest, so that silent clients cannot block others.
   package static let mostWaiting = 64
 
+  private static let madeRoom = USBIPError(
+    "another client connected, and of \(mostWaiting) clients without a device, this one had waited longest")
+
   private let loop: any EventLoop
-  private let complaints: ReportLimit
+  fileprivate let complaints: ReportLimit
   private var clients: [USBIPClient] = []
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
@@ -38,7 +41,7 @@ public final class USBIPServer {
   /// Adds an accessory to this server's bus without plugging it in. The accessory keeps its bus ID when it is unplugged
   /// and plugged in again.
   public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
-    let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
+    let export = USBIPExport(shape, number: nextNumber)
     nextNumber += 1
     exports.append(export)
     return export
@@ -48,7 +51,7 @@ public final class USBIPServer {
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     if clients.count(where: \.isWaiting) >= Self.mostWaiting {
-      clients.first(where: \.isWaiting)?.refuse(.madeRoom(of: Self.mostWaiting))
+      clients.first(where: \.isWaiting)?.refuse(Self.madeRoom)
     }
     let client = USBIPClient(channel, from: peer, server: self, on: loop)
     clients.append(client)
@@ -58,37 +61,31 @@ public final class USBIPServer {
   /// Closes the connections of all clients.
   public func close() {
     for client in clients { client.close() }
-    clients.removeAll()
     complaints.flush()
   }
 
-  fileprivate var plugged: [USBIPListedDevice] { exports.filter(\.isPluggedIn).map(\.device) }
-
-  fileprivate func export(_ busID: String) -> USBIPExport? {
-    exports.first { $0.isPluggedIn && $0.device.busID == busID }
-  }
+  fileprivate var plugged: [USBIPExport] { exports.filter(\.isPluggedIn) }
 
   fileprivate func forget(_ client: USBIPClient) {
     clients.removeAll { $0 === client }
-  }
-
-  fileprivate func report(_ sentence: String) {
-    complaints.report(sentence)
   }
 }
 
 /// One accessory on a USB/IP server.
 public final class USBIPExport {
-  let device: USBIPListedDevice
-  private var onEvent: ((Cable) -> Void)?
+  let shape: USBAccessoryShape
+  /// The device's number on the server's only bus. The bus ID contains this number.
+  let number: Int
+  fileprivate var onEvent: ((Cable) -> Void)?
   fileprivate var held: USBIPImport?
 
-  init(_ device: USBIPListedDevice) {
-    self.device = device
+  init(_ shape: USBAccessoryShape, number: Int) {
+    self.shape = shape
+    self.number = number
   }
 
   /// The name by which clients request the accessory, such as "1-1".
-  package var busID: String { device.busID }
+  package var busID: String { "1-\(number)" }
 
   package var isPluggedIn: Bool { onEvent != nil }
 
@@ -104,10 +101,6 @@ public final class USBIPExport {
     onEvent = nil
     held?.unplug()
     held = nil
-  }
-
-  fileprivate func use(_ cable: Cable) {
-    onEvent?(cable)
   }
 }
 
@@ -149,18 +142,15 @@ private final class USBIPClient: ChannelHandler {
   }
 
   func close() {
-    if case .holding(let held, _) = state { held.unplug() }
-    state = .over
-    timer?.cancel()
-    channel.close()
+    if case .holding(let held, _) = state { held.unplug() } else { leave() }
   }
 
   private func beginPatience(_ debt: USBIPDebt) {
-    timer = loop.schedule(after: debt.limit) { [weak self] in self?.refuse(.owes(debt)) }
+    timer = loop.schedule(after: debt.limit) { [weak self] in self?.refuse(USBIPError(debt.problem)) }
   }
 
   fileprivate func refuse(_ problem: USBIPError) {
-    server.report("closed the connection of the USB/IP client at \(peer): \(problem)")
+    server.complaints.report("closed the connection of the USB/IP client at \(peer): \(problem)")
     leave()
   }
 
@@ -227,15 +217,15 @@ private final class USBIPClient: ChannelHandler {
   }
 
   private func take(_ busID: String, rest: [UInt8]) {
-    guard let export = server.export(busID) else {
-      return leave(with: USBIPHandshake.taken(nil, status: .noSuchDevice))
+    guard let export = server.plugged.first(where: { $0.busID == busID }) else {
+      return leave(with: USBIPHandshake.answer(.noSuchDevice))
     }
-    guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
-    let answer = USBIPHandshake.taken(export.device, status: .done)
+    guard export.held == nil else { return leave(with: USBIPHandshake.answer(.busy)) }
+    let answer = USBIPHandshake.answer(.done) + export.record
     // If a connection cannot accept even a few hundred bytes, it is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
-      export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
+      export.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.onEvent?($0) },
       over: { [weak self, weak export] problem in self?.importIsOver(export, problem) })
     export.held = held
     state = .holding(held, export)
@@ -243,10 +233,8 @@ private final class USBIPClient: ChannelHandler {
   }
 
   private func importIsOver(_ export: USBIPExport?, _ problem: USBIPError?) {
-    if case .holding(let held, _) = state, export?.held === held { export?.held = nil }
-    if let problem { server.report("closed the connection of the USB/IP client at \(peer): \(problem)") }
-    state = .over
-    server.forget(self)
+    export?.held = nil
+    if let problem { refuse(problem) } else { leave() }
   }
 
   /// Closes the connection once the answer has been sent, or once the client has failed to read it in time.

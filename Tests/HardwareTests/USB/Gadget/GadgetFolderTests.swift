@@ -38,9 +38,9 @@ import Testing
 
   /// Returns the folders that configfs creates along with a gadget. The test must create these folders itself, because
   /// it does not use configfs but an ordinary folder.
-  func make(_ layout: GadgetLayout) throws -> [String] {
+  func make(_ layout: GadgetLayout) throws {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
-    return try tree.gadget("g").make(
+    try tree.gadget("g").make(
       GadgetLayout(
         steps: steps.filter { step in
           // Writing to a file does not create it. In configfs, the kernel creates these files.
@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test func aGadgetIsMadeBoundTakenAndRemoved() throws {
-    #expect(try make(GadgetLayout(shape, instance: "x")) == ["max_speed"], "an older kernel")
+    // As with an older kernel, there is no file max_speed.
+    try make(GadgetLayout(shape, instance: "x"))
     tree.write("\n", to: "config/usb_gadget/g/UDC")
     let gadget = tree.gadget("g")
     #expect(tree.has("config/usb_gadget/g/configs/c.1/ffs.x"))

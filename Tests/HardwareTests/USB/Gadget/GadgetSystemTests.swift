@@ -1,3 +1,4 @@
+import LinuxIO
 import TestSupport
 import Testing
 
@@ -14,20 +15,13 @@ import Testing
     #expect(try tree.system.controller("fe980000.usb") == "fe980000.usb")
   }
 
-  @Test func aControllerThatIsNotThereIsNamedWithThoseThatAre() {
+  @Test(arguments: [
+    ("dummy_udc.7", "there is no USB device controller 'dummy_udc.7'; this machine has dummy_udc.0, dummy_udc.1"),
+    (nil, "there are several USB device controllers; choose one of: gadget:dummy_udc.0, gadget:dummy_udc.1"),
+  ]) func aControllerThatIsNotThereAndSeveralAreToldWithTheirNames(name: String?, problem: String) {
     let tree = GadgetTree(controllers: ["dummy_udc.0", "dummy_udc.1"])
-    let error = #expect(throws: GadgetError.self) { try tree.system.controller("dummy_udc.7") }
-    #expect(
-      error?.description == "there is no USB device controller 'dummy_udc.7'; this machine has dummy_udc.0, dummy_udc.1"
-    )
-  }
-
-  @Test func severalControllersWantAName() {
-    let tree = GadgetTree(controllers: ["dummy_udc.0", "dummy_udc.1"])
-    let error = #expect(throws: GadgetError.self) { try tree.system.controller(nil) }
-    #expect(
-      error?.description
-        == "there are several USB device controllers; choose one of: gadget:dummy_udc.0, gadget:dummy_udc.1")
+    let error = #expect(throws: GadgetError.self) { try tree.system.controller(name) }
+    #expect(error?.description == problem)
   }
 
   @Test(arguments: [nil, "dummy_udc.0"]) func aMachineWithoutADevicePortIsToldWhatToDo(name: String?) {
@@ -98,16 +92,16 @@ import Testing
   // MARK: The sweep
 
   @Test func aNameSaysWhoseGadgetItIs() {
-    let owner = GadgetOwner(pid: 4711, startTime: 123_456)
+    let owner = ProcessIdentity(pid: 4711, startTime: 123_456)
     #expect(owner.gadget(2) == "easim-4711-123456-2")
-    #expect(GadgetOwner(gadget: "easim-4711-123456-2") == owner)
+    #expect(ProcessIdentity(gadget: "easim-4711-123456-2") == owner)
   }
 
   @Test(arguments: [
     "easim", "easim-1-2", "easim-1-2-3-4", "easim--1-2-3", "easim-0-2-3", "easim-+1-2-3", "easim-01-2-3", "easim-1-2-x",
     "Easim-1-2-3", "printer-1-2-3", "easim-99999999999-2-3", "",
   ]) func anotherNameIsNobodyOfOurs(name: String) {
-    #expect(GadgetOwner(gadget: name) == nil)
+    #expect(ProcessIdentity(gadget: name) == nil)
   }
 
   @Test func onlyWhatOurDeadLeftIsRemoved() {
@@ -118,14 +112,10 @@ import Testing
     for part in ["strings/0x409", "configs/c.1/strings", "functions/ffs.easim-2-1"] {
       tree.makeFolder("config/usb_gadget/easim-2-20-1/\(part)")
     }
-    let living = [GadgetOwner(pid: 1, startTime: 10), GadgetOwner(pid: 2, startTime: 21)]
+    let living = [ProcessIdentity(pid: 1, startTime: 10), ProcessIdentity(pid: 2, startTime: 21)]
     let swept = tree.system.sweep(isRunning: living.contains, opening: tree.open)
     #expect(swept == ["easim-2-20-1", "easim-2-20-2"])
     #expect(tree.system.gadgets.names == ["easim-1-10-1", "easim-2-21-1", "easim-copy", "printer"])
-  }
-
-  @Test func whereThereAreNoGadgetsNothingIsSwept() {
-    let tree = GadgetTree(hasGadgets: false)
-    #expect(tree.system.sweep { _ in false } == [])
+    #expect(GadgetTree(hasGadgets: false).system.sweep { _ in false } == [])
   }
 }
