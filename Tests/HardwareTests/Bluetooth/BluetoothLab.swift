@@ -135,7 +135,7 @@ final class LabHost {
     try dialer.start()
   }
 
-  func stop() {
+  deinit {
     dialer.stop()
     device.unplugAll()
   }
@@ -149,7 +149,7 @@ final class LabAccessory {
     var warnings: [String] = []
   }
 
-  init(_ lab: BluetoothLab, at selector: Address.BluetoothSelector, quirks: String...) throws {
+  init(_ lab: BluetoothLab, at selector: Address.BluetoothSelector, quirks: [String] = []) throws {
     var profile = try ProfileLibrary().profile("echo")
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
     let log = log
@@ -161,6 +161,39 @@ final class LabAccessory {
       if case .warning(let text) = event.kind { log.warnings.append(text) }
     }
     try accessory.plugIn()
+  }
+}
+
+/// A host on hci0, paired with an accessory on hci1.
+final class LabPair {
+  static let whole = ["connect [\"com.example.echo\"]"]
+
+  let host: LabHost
+  let accessory: LabAccessory
+  let lab: BluetoothLab
+
+  init(quirks: String..., prepare: (BluetoothLab) throws -> Void = { _ in }) throws {
+    lab = try BluetoothLab()
+    try lab.blueZ.pairAdapters()
+    accessory = try LabAccessory(lab, at: .init(adapter: "hci1"), quirks: quirks)
+    try prepare(lab)
+    host = try LabHost(lab)
+  }
+
+  func connect(_ place: SourceLocation = #_sourceLocation) { wait(for: Self.whole, place) }
+
+  func wait(for appearances: [String], _ place: SourceLocation = #_sourceLocation) {
+    lab.run(
+      until: { host.log.appearances == appearances },
+      "\(host.log.appearances) \(host.log.warnings) \(accessory.log.warnings)", place)
+  }
+
+  /// Unplugs the accessory and plugs it in again.
+  func replug(_ place: SourceLocation = #_sourceLocation) throws {
+    accessory.accessory.unplug()
+    lab.run(until: { host.log.appearances.count == 2 }, "\(host.log.appearances)", place)
+    try accessory.accessory.plugIn()
+    lab.run(until: { host.log.appearances.count == 3 }, "\(host.log.appearances)", place)
   }
 }
 

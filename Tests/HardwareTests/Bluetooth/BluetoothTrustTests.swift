@@ -86,6 +86,5 @@ import Testing
     lab.run(until: { first.isClosed })
     lab.run(until: { host.device.cableCount == 1 })
     #expect(!second.isClosed)
-    host.stop()
   }
 }

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryFormats
 import IAP2
 import Testing
 
@@ -21,7 +20,6 @@ struct AppTranscript {
   private var machine: AppMachine
   private var now = Instant.origin
   private var known: [Int: PublishedAccessory] = [:]
-  private var keys: [String: Int] = [:]
   private(set) var explanations: [String] = []
 
   /// Creates an app whose Info.plist declares these protocols and background modes.
@@ -54,10 +52,6 @@ struct AppTranscript {
       return told(machine.launch(words.dropFirst().map { accessory(Int($0) ?? 0, ["com.a"]) }, now: now))
     case "publish": return told(machine.published(accessory(id, Array(words.dropFirst(2))), now: now))
     case "withdraw": return told(known[id].map { machine.withdrawn($0) } ?? [])
-    case "register":
-      machine.register()
-      return []
-    case "unregister": return told(machine.unregister())
     case "foreground": return told(machine.move(to: .foreground))
     case "background", "resume": return told(machine.move(to: .background))
     case "suspend": return told(machine.move(to: .suspended))
@@ -66,44 +60,19 @@ struct AppTranscript {
       now = now + .seconds(id)
       return told(machine.handleTimeout(now: now))
     case "list": return ["list " + machine.accessories.map { "\($0.connectionID)" }.joined(separator: " ")]
-    case "count": return ["count \(machine.registrationCount)"]
     case "state": return ["state \(machine.state)"]
-    case "open": return open(id, words[2], isOpenElsewhere: words.last == "elsewhere")
-    case "end":
-      machine.ended(keys["\(id) \(words[2])"] ?? 0)
-      return []
+    case "open": return open(id, words[2])
     default: return ["unknown \(words[0])"]
     }
   }
 
-  private mutating func open(_ id: Int, _ name: String, isOpenElsewhere: Bool) -> [String] {
-    var lines = machine.alert(about: name).map { told([$0]) } ?? []
-    switch machine.decide(id, name, isOpenElsewhere: isOpenElsewhere, now: now) {
-    case .refuse(let error):
+  private mutating func open(_ id: Int, _ name: String) -> [String] {
+    let lines = machine.alert(about: name).map { told([$0]) } ?? []
+    if case .refuse(let error) = machine.decide(id, name, isOpenElsewhere: false, now: now) {
       explanations.append(error.description)
-      return lines + ["nil: \(kind(error))"]
-    case .close(let olds):
-      for key in olds {
-        machine.ended(key)
-        lines.append("session \(key) closes")
-      }
-    case .open: break
+      return lines + ["nil"]
     }
-    let key = machine.opened(id, name)
-    keys["\(id) \(name)"] = key
-    return lines + ["session \(key)"]
-  }
-
-  private func kind(_ error: AppSessionError) -> String {
-    switch error {
-    case .notConnected: "not connected"
-    case .protocolNotOffered: "not offered"
-    case .protocolNotDeclared: "not declared"
-    case .alreadyOpen: "already open"
-    case .openInAnotherApp: "open in another app"
-    case .notSettled(let rest): "not settled for \(DurationText.format(rest))"
-    case .refused: "refused"
-    }
+    return lines + ["session \(machine.opened(id, name))"]
   }
 
   private mutating func told(_ actions: [AppMachine.Action]) -> [String] {

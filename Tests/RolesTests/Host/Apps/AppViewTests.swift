@@ -14,7 +14,6 @@ import Testing
     var view: AppView?
     var heard: [String] = []
     var bytes = 0
-    var opens = true
     private(set) var sessions: [Session] = []
 
     init(in world: World, manifest: AppManifest = .none, _ change: (inout AppSettings) -> Void = { _ in }) {
@@ -36,7 +35,7 @@ import Testing
 
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
       heard.append("connect \(accessory.protocols)")
-      if opens, !accessory.protocols.isEmpty { open(accessory, app) }
+      if !accessory.protocols.isEmpty { open(accessory, app) }
     }
 
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -57,7 +56,6 @@ import Testing
   static let offer = "[\"com.example.echo\"]"
   static let keeping = AppManifest(
     origin: .file("/app/Info.plist"), declaredProtocols: ["com.example.echo"], backgroundModes: [AppManifest.mode])
-  static let losing = AppManifest(origin: .file("/app/Info.plist"), declaredProtocols: ["com.example.echo"])
 
   let loop = VirtualLoop(seed: 7)
   let world: World
@@ -92,37 +90,6 @@ import Testing
     #expect(app.heard == ["connect \(Self.offer)", "end", "disconnect \(Self.offer)"])
   }
 
-  @Test func bytesWakeASuspendedAppForTenSeconds() throws {
-    let app = App(in: world, manifest: Self.keeping)
-    try accessory.plugIn()
-    try settle()
-    app.view?.move(to: .suspended)
-    try write(100, to: app.sessions.first)
-    try settle()
-    #expect(app.bytes == 100)
-    #expect(app.view?.state == .background)
-    try loop.advance(by: .seconds(10))
-    #expect(app.view?.state == .suspended)
-    try write(1, to: app.sessions.first)
-    try settle()
-    #expect(app.bytes == 101)
-  }
-
-  @Test func withoutTheModeTheSessionsEndAndTheAccessoryStaysPluggedIn() throws {
-    let app = App(in: world, manifest: Self.losing)
-    try accessory.plugIn()
-    try settle()
-    app.view?.move(to: .background)
-    try settle()
-    #expect(app.heard == ["connect \(Self.offer)", "end", "disconnect \(Self.offer)"])
-    #expect(app.view?.accessories == [])
-    #expect(world.device.published.count == 1)
-    app.view?.move(to: .foreground)
-    try settle()
-    #expect(app.heard.suffix(1) == ["connect \(Self.offer)"])
-    #expect(app.sessions.last?.isOpen == true)
-  }
-
   @Test(arguments: [
     (AppRules.SecondSession.closesFirst, [false, true]), (.refused, [true]), (.sideBySide, [true, true]),
   ])
@@ -141,43 +108,6 @@ import Testing
     #expect(warnings.contains { $0.contains("opening session failed: the app already has") } == (rule == .refused))
   }
 
-  @Test func aSessionThatWasClosedMakesRoomForTheNext() throws {
-    let app = App(in: world) { $0.rules.secondSession = .refused }
-    try accessory.plugIn()
-    try settle()
-    app.sessions[0].close()
-    try settle()
-    if let view = app.view { app.open(view.accessories[0], view) }
-    #expect(app.sessions.map(\.isOpen) == [false, true])
-  }
-
-  @Test(arguments: [
-    (AppRules.OtherApps.shared, [true, true]), (.refused, [true, false]), (.interrupted, [false, true]),
-  ])
-  func twoAppsShareAProtocolAsTheRuleSays(rule: AppRules.OtherApps, open: [Bool]) throws {
-    let apps = (0..<2).map { _ in App(in: world) { $0.rules.otherApps = rule } }
-    try accessory.plugIn()
-    try settle()
-    #expect(apps.map { $0.sessions.first?.isOpen ?? false } == open)
-  }
-
-  @Test func anAccessoryThatNoAppWantsRaisesTheAlertOnceItHasProtocols() throws {
-    let other = AppManifest(origin: .file("/app/Info.plist"), declaredProtocols: ["com.example.other"])
-    let app = App(in: world, manifest: other)
-    let flickering = world.add(try flickeringProfile())
-    try flickering.plugIn()
-    try settle()
-    #expect(app.heard == ["connect []", "disconnect []"])
-    #expect(app.view?.accessories == [] && app.view?.hiddenAccessories.count == 1)
-    let alerts = world.events.compactMap { event -> String? in
-      if case .alert(let text) = event.kind { return text }
-      return nil
-    }
-    #expect(alerts == ["Application Not Installed: no app declares a protocol of Echo (com.example.echo)"])
-    let warning = world.events.first { $0.side == .app && $0.kind.name == "warning" }?.json ?? ""
-    #expect(warning.contains("the app does not see Echo") && warning.contains("/app/Info.plist"))
-  }
-
   @Test func thereIsNoAlertWhenOneAppOfSeveralWantsTheAccessory() throws {
     let other = App(in: world, manifest: AppManifest(declaredProtocols: ["com.example.other"]))
     let wanting = App(in: world, manifest: Self.keeping)
@@ -185,42 +115,5 @@ import Testing
     try settle()
     #expect(!world.events.contains { $0.kind.name == "alert" })
     #expect(other.heard == [] && wanting.heard == ["connect \(Self.offer)"])
-  }
-
-  @Test func anAppThatStartsLateFindsTheAccessoryInItsList() throws {
-    try accessory.plugIn()
-    try settle()
-    let app = App(in: world)
-    try settle()
-    #expect(app.heard == [])
-    #expect(app.view?.accessories.map(\.protocols) == [["com.example.echo"]])
-  }
-
-  @Test func misuseIsKept() throws {
-    let app = App(in: world) { $0.startsRegistered = false }
-    app.view?.unregister()
-    #expect(app.view?.misuses.count == 1)
-    app.view?.register()
-    try accessory.plugIn()
-    try settle()
-    #expect(app.heard == ["connect \(Self.offer)"])
-  }
-
-  @Test func anAppThatClosesEndsItsSessions() throws {
-    let app = App(in: world)
-    try accessory.plugIn()
-    try settle()
-    app.view?.close()
-    try settle()
-    #expect(app.sessions.first?.isOpen == false)
-    accessory.unplug()
-    try settle()
-    #expect(app.heard == ["connect \(Self.offer)", "end"], "it looks no longer")
-  }
-
-  func flickeringProfile() throws -> Profile {
-    var profile = try ProfileLibrary().profile("echo")
-    profile.apply(.flicker(Flicker()))
-    return profile
   }
 }

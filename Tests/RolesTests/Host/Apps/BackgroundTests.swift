@@ -5,18 +5,6 @@ import Testing
 @Suite struct BackgroundTests {
   // MARK: Connections without a notification
 
-  @Test func lostConnectsStandInTheListAndDisconnectsAreToldOf() {
-    expect(
-      """
-      > publish 7 com.a
-      > list
-      list 7
-      > withdraw 7
-      disconnect 7 com.a
-      delegate 7
-      """, from: AppTranscript { $0.rules.lostConnects = .all })
-  }
-
   @Test func connectsThatAreLostOutsideTheForegroundAreToldOfInIt() {
     expect(
       """
@@ -42,25 +30,6 @@ import Testing
 
   // MARK: With the background mode
 
-  @Test func withTheModeTheBackgroundChangesNothing() {
-    expect(
-      """
-      > publish 7 com.a
-      connect 7 com.a
-      > background
-      > list
-      list 7
-      > publish 8 com.a
-      connect 8 com.a
-      > withdraw 7
-      disconnect 7 com.a
-      delegate 7
-      > foreground
-      > list
-      list 8
-      """, from: AppTranscript())
-  }
-
   @Test(arguments: ["foreground", "resume"])
   func whatHappensWhileSuspendedComesWhenTheAppRunsAgain(step: String) {
     expect(
@@ -78,36 +47,6 @@ import Testing
       delegate 7
       > list
       list 100
-      """, from: AppTranscript())
-  }
-
-  @Test func whatCameAndWentWhileSuspendedWasNeverThere() {
-    expect(
-      """
-      > suspend
-      sessions wait
-      > publish 7 com.a
-      > withdraw 7
-      > publish 8
-      > withdraw 8
-      > foreground
-      sessions go on
-      > list
-      list\u{20}
-      """, from: AppTranscript())
-  }
-
-  @Test func ofAFlickerWhileSuspendedOnlyTheEndIsTold() {
-    expect(
-      """
-      > suspend
-      sessions wait
-      > publish 7
-      > withdraw 7
-      > publish 8 com.a
-      > foreground
-      sessions go on
-      connect 8 com.a
       """, from: AppTranscript())
   }
 
@@ -201,46 +140,7 @@ import Testing
       """, from: AppTranscript())
   }
 
-  @Test func aSystemThatDoesNotWakeForBytesLeavesThemUnread() {
-    expect(
-      """
-      > suspend
-      sessions wait
-      > bytes
-      > state
-      state suspended
-      > foreground
-      sessions go on
-      """, from: AppTranscript { $0.rules.wakesForBytes = false })
-  }
-
   // MARK: Without the background mode
-
-  @Test func withoutTheModeEveryAccessoryDisconnectsAndConnectsAgain() {
-    expect(
-      """
-      > publish 7 com.a
-      connect 7 com.a
-      > publish 100 com.b
-      connect 100 com.b
-      > background
-      explained
-      sessions close
-      disconnect 7 com.a
-      delegate 7
-      disconnect 100 com.b
-      delegate 100
-      > list
-      list\u{20}
-      > open 7 com.a
-      nil: not connected
-      > foreground
-      connect 7 com.a
-      connect 100 com.b
-      > list
-      list 7 100
-      """, from: AppTranscript(modes: []))
-  }
 
   @Test func withoutTheModeTheForegroundShowsWhatIsThereThen() {
     expect(
@@ -264,21 +164,6 @@ import Testing
       > foreground
       connect 9 com.a
       """, from: AppTranscript(modes: ["audio"]))
-  }
-
-  @Test func olderSystemsKnowNoBackgroundMode() {
-    expect(
-      """
-      > publish 7 com.a
-      connect 7 com.a
-      > background
-      explained
-      sessions close
-      disconnect 7 com.a
-      delegate 7
-      > foreground
-      connect 7 com.a
-      """, from: AppTranscript { $0.rules = .older })
   }
 
   @Test func theLossIsExplainedWithTheFileThatWasRead() {

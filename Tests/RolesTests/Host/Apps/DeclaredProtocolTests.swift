@@ -19,7 +19,7 @@ import Testing
       list\u{20}
       > open 8 com.x
       alert
-      nil: not connected
+      nil
       > withdraw 8
       """
     #expect(app.play(transcript) == transcript)
@@ -51,7 +51,7 @@ import Testing
       connect 7 com.x
       > open 7 com.x
       alert
-      nil: not declared
+      nil
       """
     #expect(app.play(transcript) == transcript)
     #expect(
