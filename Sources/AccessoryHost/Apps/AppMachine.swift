@@ -9,8 +9,7 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// The inner machines are ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications), and
-/// ``AppSessionTable`` (which sessions may be opened).
+/// The inner machines are ``AppLifecycle`` (whether the app is running) and ``NoticeQueue`` (held notifications).
 ///
 /// Invariants: the app's list contains an accessory before the app is notified of its connect, and no longer contains
 /// it when the app is notified of its disconnect. The app is never notified of a hidden accessory. An app without the
@@ -29,6 +28,20 @@ struct AppMachine: Equatable {
     case misuse(String)
   }
 
+  /// The decision about the app's request to open a session.
+  enum SessionDecision: Equatable {
+    case open
+    /// The session can be opened once these sessions have been closed.
+    case close([Int])
+    case refuse(AppSessionError)
+  }
+
+  private struct OpenSession: Equatable {
+    var key: Int
+    var connectionID: Int
+    var protocolName: String
+  }
+
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
@@ -38,7 +51,8 @@ struct AppMachine: Equatable {
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
-  private(set) var sessions = AppSessionTable()
+  private var sessions: [OpenSession] = []
+  private var lastKey = 0
   /// The published accessories that the app may see while it is running.
   private var visible: [PublishedAccessory] = []
   private(set) var hidden: [PublishedAccessory] = []
@@ -185,11 +199,11 @@ struct AppMachine: Equatable {
 
   // MARK: Sessions
 
-  /// Decides whether a session may be opened. `isOpenElsewhere` is true if another app has a session with the accessory
-  /// for the same protocol.
+  /// Decides whether a session may be opened. An accessory can have one session at a time for each of its protocols.
+  /// `isOpenElsewhere` is true if another app has a session with the accessory for the same protocol.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
-  ) -> AppSessionTable.Decision {
+  ) -> SessionDecision {
     guard let index = accessories.index(numbered: connectionID) else {
       return .refuse(.notConnected(connectionID: connectionID))
     }
@@ -199,8 +213,21 @@ struct AppMachine: Equatable {
       return .refuse(.protocolNotDeclared(protocolName, explanation: explanation))
     }
     if isOpenElsewhere, rules.otherApps == .refused { return .refuse(.openInAnotherApp(protocolName)) }
+    guard accessory.protocols.contains(protocolName) else {
+      return .refuse(.protocolNotOffered(protocolName, offered: accessory.protocols))
+    }
     let age = since[connectionID].map { now - $0 } ?? .zero
-    return sessions.decide(accessory, protocolName, age: age, rules: rules)
+    if age < rules.settlingTime { return .refuse(.notSettled(remaining: rules.settlingTime - age)) }
+    let open = sessionKeys(connectionID, protocolName)
+    switch rules.secondSession {
+    case _ where open.isEmpty, .sideBySide: return .open
+    case .closesFirst: return .close(open)
+    case .refused: return .refuse(.alreadyOpen(protocolName))
+    }
+  }
+
+  func sessionKeys(_ connectionID: Int, _ protocolName: String) -> [Int] {
+    sessions.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
 
   /// Returns the alert that EADemo describes for a session whose protocol the app does not declare, or nil if the app
@@ -211,12 +238,15 @@ struct AppMachine: Equatable {
     return .alert("The protocol \(protocolName) is not defined in the app's Info.plist: \(outcome)")
   }
 
+  /// Records a new session and returns its key. Keys are never reused.
   mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
-    sessions.opened(connectionID, protocolName)
+    lastKey += 1
+    sessions.append(OpenSession(key: lastKey, connectionID: connectionID, protocolName: protocolName))
+    return lastKey
   }
 
   mutating func ended(_ key: Int) {
-    sessions.ended(key)
+    sessions.removeAll { $0.key == key }
   }
 }
 

@@ -2,59 +2,6 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app. The table decides whether the app may open another session. An accessory can have one
-/// session at a time for each of its protocols.
-struct AppSessionTable: Equatable {
-  /// The decision about an app's request to open a session.
-  enum Decision: Equatable {
-    case open
-    /// The session can be opened once these sessions have been closed.
-    case close([Int])
-    case refuse(AppSessionError)
-  }
-
-  private struct Entry: Equatable {
-    var key: Int
-    var connectionID: Int
-    var protocolName: String
-  }
-
-  private var entries: [Entry] = []
-  private var lastKey = 0
-
-  /// Decides whether to open a session. The caller has checked that the app sees the accessory and may use the
-  /// protocol.
-  func decide(
-    _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
-  ) -> Decision {
-    guard accessory.protocols.contains(protocolName) else {
-      return .refuse(.protocolNotOffered(protocolName, offered: accessory.protocols))
-    }
-    if age < rules.settlingTime { return .refuse(.notSettled(remaining: rules.settlingTime - age)) }
-    let open = keys(accessory.connectionID, protocolName)
-    switch rules.secondSession {
-    case _ where open.isEmpty, .sideBySide: return .open
-    case .closesFirst: return .close(open)
-    case .refused: return .refuse(.alreadyOpen(protocolName))
-    }
-  }
-
-  func keys(_ connectionID: Int, _ protocolName: String) -> [Int] {
-    entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
-  }
-
-  /// Records a new session and returns its key. Keys are never reused.
-  mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
-    lastKey += 1
-    entries.append(Entry(key: lastKey, connectionID: connectionID, protocolName: protocolName))
-    return lastKey
-  }
-
-  mutating func ended(_ key: Int) {
-    entries.removeAll { $0.key == key }
-  }
-}
-
 /// The reason why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory or its connection is gone, or the app is not allowed to see the accessory.

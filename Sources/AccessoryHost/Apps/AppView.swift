@@ -102,11 +102,11 @@ public final class AppView {
   }
 
   func hasSession(_ connectionID: Int, _ protocolName: String) -> Bool {
-    !machine.sessions.keys(connectionID, protocolName).isEmpty
+    !machine.sessionKeys(connectionID, protocolName).isEmpty
   }
 
   private func interrupt(_ connectionID: Int, _ protocolName: String) {
-    for key in machine.sessions.keys(connectionID, protocolName) {
+    for key in machine.sessionKeys(connectionID, protocolName) {
       sessions[key]?.close("another app opens a session on \(protocolName)")
     }
   }
