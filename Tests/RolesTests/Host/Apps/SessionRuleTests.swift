@@ -18,16 +18,16 @@ import Testing
     return ends.first
   }
 
-  @Test(arguments: [
-    // Some clients keep only the streams, and others keep only the session.
-    ("release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
-    ("-i -i -o release", .heldOrOpen, "release"), ("release", .held, "release"), ("release -i -o", .held, "release"),
-    ("-i -o release", .held, "release"),
-    // Even an output stream that was never opened blocks the next session until it is closed.
-    ("-i release -o", .closedTwice, "-o"), ("-i -o release", .closedTwice, "release"),
-    ("-i release", .closedTwice, nil),
-    ("release", .heldOrOpen, nil),
-  ])
+  @Test(
+    arguments: [
+      // Some clients keep only the streams, and others keep only the session.
+      ("release -i -o", .heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
+      ("-i -i -o release", .heldOrOpen, "release"), ("release", .heldOrOpen, nil), ("release", .held, "release"),
+      ("release -i -o", .held, "release"), ("-i -o release", .held, "release"),
+      // Even an output stream that was never opened blocks the next session until it is closed.
+      ("-i release -o", .closedTwice, "-o"), ("-i -o release", .closedTwice, "release"),
+      ("-i release", .closedTwice, nil),
+    ] as [(String, SessionLifetime.Rule, String?)])
   func aSessionThatWasLetGoEndsAsTheRuleSays(steps: String, rule: SessionLifetime.Rule, at step: String?) {
     #expect(end(steps, rule) == step)
   }
