@@ -102,7 +102,7 @@ final class KernelTransfers: TransferQueue {
     operation.aio_nbytes = UInt64(size)
     // The value of IOCB_FLAG_RESFD, a macro that Swift cannot import.
     operation.aio_flags = 1
-    operation.aio_resfd = UInt32(events.number)
+    operation.aio_resfd = UInt32(bitPattern: events.number)
     operations[slot] = operation
     tags[slot] = tag
   }
