@@ -93,21 +93,13 @@ package struct HTTPGate: Equatable, Sendable {
   }
 
   private let hosts: Set<String>
-  private let token: String
-  private let isForMetrics: Bool
+  private let token: String?
 
-  /// Creates a gate for a server that listens on this host and port.
-  package init(host: String, port: UInt16, token: String) {
+  /// Creates a gate for a server that listens on this host and port. A server without a token provides only metrics.
+  package init(host: String, port: UInt16, token: String?) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
     self.token = token
-    isForMetrics = false
-  }
-
-  /// Creates a gate for a server that provides only metrics and needs no token.
-  package init(metricsOf host: String, port: UInt16) {
-    let all = HTTPGate(host: host, port: port, token: "")
-    (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
   /// Returns the route of a request, or the reason the gate refuses the request.
@@ -115,9 +107,9 @@ package struct HTTPGate: Equatable, Sendable {
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(head.host)) }
     if let origin = head.origin, origin.lowercased() != "http://\(host)" { return .failure(.foreignOrigin(origin)) }
     guard let route = Route(path: head.path) else { return .failure(.unknownPath(head.path)) }
-    if isForMetrics, route != .metrics, route != .health { return .failure(.unknownPath(head.path)) }
+    if token == nil, route != .metrics, route != .health { return .failure(.unknownPath(head.path)) }
     guard head.method == route.method else { return .failure(.wrongMethod(route)) }
-    if !route.isOpen, !isForMetrics {
+    if !route.isOpen, let token {
       let given = Array((head.authorization ?? "").utf8)
       guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return .failure(.noToken) }
     }
@@ -127,6 +119,6 @@ package struct HTTPGate: Equatable, Sendable {
 
   /// Returns true if only a request with the token can get this decision.
   package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
-    if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
+    if case .success(let route) = decision { !route.isOpen && token != nil } else { false }
   }
 }

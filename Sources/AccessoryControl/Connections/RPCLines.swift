@@ -15,7 +15,7 @@ public final class RPCLines {
   package var changed: (() -> Void)?
   private let client: ControlClient
   private var cutter = RPCLineCutter()
-  private var unsent = UnsentNews(.lines)
+  private var unsent = UnsentNews()
   private var isHandling = false
 
   /// Creates the object that sends and receives lines for a client.
@@ -23,7 +23,7 @@ public final class RPCLines {
     self.client = client
     client.changed = { [weak self] in self?.handleLines() }
     client.news = { [weak self] news in
-      guard let self, unsent.add(news), !isHandling else { return }
+      guard let self, unsent.add(notification: news), !isHandling else { return }
       changed?()
     }
   }
@@ -55,7 +55,7 @@ public final class RPCLines {
   /// Ends the client after its connection has ended.
   public func close(_ reason: String) {
     changed = nil
-    unsent = UnsentNews(.lines)
+    unsent = UnsentNews()
     client.close(reason)
   }
 

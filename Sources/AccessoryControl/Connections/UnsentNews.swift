@@ -10,28 +10,23 @@ package struct UnsentNews {
   /// While at least this many bytes are unsent, notifications are dropped.
   static let most = 4 << 20
 
-  package enum Form: Sendable {
-    case lines
-    /// Each notification is formatted as a server-sent event.
-    case events
-  }
-
-  private let form: Form
+  /// What precedes each notification, such as the name of a field in server-sent events, and what follows it.
+  private let frame: (before: String, after: String)
   private var bytes = ByteQueue()
   /// How many notifications have been dropped since the last report.
   package private(set) var droppedCount = 0
 
-  package init(_ form: Form) { self.form = form }
+  package init(before: String = "", after: String = "") { frame = (before, after) }
 
   package var count: Int { bytes.count }
 
   /// Adds a notification. If there is no room, drops the notification and returns false.
-  package mutating func add(_ news: ControlNews) -> Bool {
+  package mutating func add(notification line: String) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1
       return false
     }
-    add(line: news.line)
+    add(frame.before + line + frame.after)
     return true
   }
 
@@ -41,14 +36,8 @@ package struct UnsentNews {
   package mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }
-    add(line: RPCDocument.notification("dropped", "{\"count\":\(droppedCount)}"))
+    let dropped = droppedCount
     droppedCount = 0
-  }
-
-  private mutating func add(line: String) {
-    switch form {
-    case .lines: add(line)
-    case .events: add("data: \(line)\n")
-    }
+    _ = add(notification: RPCDocument.notification("dropped", "{\"count\":\(dropped)}"))
   }
 }

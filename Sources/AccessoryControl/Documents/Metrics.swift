@@ -63,21 +63,16 @@ extension ControlServer {
     family(
       "easim_events_total", "counter", "Notices of the world.",
       worlds.all.map { ([("world", $0.id)], $0.lastNumber) })
-    func bursts(_ name: String, _ help: String, _ value: (BurstTallies.Tally) -> Int) {
-      let all = self.bursts.tallies.sorted { $0.key < $1.key }
-      family(name, "counter", help, all.map { ([("serial", $0.key)], value($0.value)) })
+    let tallies = bursts.tallies.sorted { $0.key < $1.key }
+    func total(_ name: String, _ help: String, _ value: (BurstTallies.Tally) -> Int) {
+      family(name, "counter", help, tallies.map { ([("serial", $0.key)], value($0.value)) })
     }
-    bursts("easim_bursts_total", "Bursts of finished load tests, by accessory.") { $0.bursts }
-    bursts("easim_burst_bytes_total", "Bytes in the bursts of finished load tests.") { $0.bytes }
-    bursts("easim_burst_errors_total", "Errors in finished load tests.") { $0.errors }
-    return metrics.text + burstLatencies
-  }
-
-  private var burstLatencies: String {
-    var metrics = MetricsText()
+    total("easim_bursts_total", "Bursts of finished load tests, by accessory.") { $0.bursts }
+    total("easim_burst_bytes_total", "Bytes in the bursts of finished load tests.") { $0.bytes }
+    total("easim_burst_errors_total", "Errors in finished load tests.") { $0.errors }
     metrics.histogram(
       "easim_burst_latency_seconds", "Time from the start of a burst to its completion.",
-      bursts.tallies.sorted { $0.key < $1.key }.map { ([("serial", $0.key)], $0.value.latency) })
+      tallies.map { ([("serial", $0.key)], $0.value.latency) })
     return metrics.text
   }
 }

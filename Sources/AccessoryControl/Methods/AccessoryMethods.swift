@@ -25,7 +25,7 @@ extension ControlMethods {
   private static let others: [ControlMethod] = [
     ControlMethod(
       "accessory.remove", "Unplug an accessory and remove it.", .id(of: "accessory"),
-      errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
+      .nothing, errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
     ) { call, id in
       try call.server.accessories.find(id).remove()
     },
@@ -66,7 +66,7 @@ extension ControlMethods {
         "changing behavior", .id(of: "accessory"),
         Argument(optional: "behavior", Behavior.format.format, "the behavior (default: the profile's)"),
         Argument(optional: "protocol", .text, "only for sessions on this protocol (default: all)")),
-      errors: [.unknown, .gone, .notAllowed],
+      .nothing, errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, accessory, behavior, protocolName in
       let accessory = try call.server.accessories.find(accessory)
@@ -81,7 +81,7 @@ extension ControlMethods {
         "taking", .id(of: "accessory"),
         Argument(
           optional: "protocols", .list(of: .text), "the protocols whose sessions the client takes over (default: all)")),
-      errors: [.unknown, .gone, .state],
+      .nothing, errors: [.unknown, .gone, .state],
       example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, accessory, protocols in
       try call.server.accessories.find(accessory).take(protocols, by: call.client)
@@ -91,7 +91,7 @@ extension ControlMethods {
       "accessory.release",
       "Undo `accessory.take`: close the sessions that were taken over, and let the accessory's behavior handle new "
         + "ones.",
-      .id(of: "accessory"), errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+      .id(of: "accessory"), .nothing, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, id in
       try call.server.accessories.find(id).release()
     },
@@ -120,7 +120,14 @@ extension ControlMethods {
       guard params.count == 1 else { throw RPCError(.params, "count: a recording contains only one accessory") }
       do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
     case (nil, let profile?):
-      profiles = try profile.template(call.profiles).instances(params.count)
+      let library = call.profiles
+      let template =
+        if case .text(let name) = profile.content {
+          try library.template(name)
+        } else {
+          try library.template(tree: profile, name: "inline")
+        }
+      profiles = template.instances(params.count)
     default: throw RPCError(.params, "accessory.add needs either 'profile', 'recording' or 'recordingData'")
     }
     for index in profiles.indices {
@@ -170,7 +177,7 @@ extension ControlMethods {
 
 private struct AddingAccessory: Equatable, Sendable {
   var world = "main"
-  var profile: ProfileReference?
+  var profile: JSON5Value?
   var recording: String?
   var recordingData: String?
   var count = 1
@@ -182,7 +189,7 @@ private struct AddingAccessory: Equatable, Sendable {
 
   static let format = Record("adding", "", AddingAccessory()) {
     Field(
-      "profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or the profile itself")
+      "profile", \.profile, .optional(.profile), "the name or path of a profile, or the profile itself")
     Field(
       "recording", \.recording, .optional(.text),
       "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
@@ -218,7 +225,7 @@ private struct AddingAccessory: Equatable, Sendable {
         throw RPCError(.params, "recording: \(path): \(error)")
       }
     case (nil, let data?):
-      let bytes = try SentBytes(data: data).bytes()
+      let bytes = try ControlMethods.bytes(data: data, text: nil)
       do { return try Recording(capture: bytes) } catch { throw RPCError(.params, "recordingData: \(error)") }
     case (_?, _?): throw RPCError(.params, "only one of the parameters recording and recordingData can be given")
     }

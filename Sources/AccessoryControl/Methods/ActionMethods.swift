@@ -75,7 +75,7 @@ extension ControlMethods {
             "sessions", .choice,
             "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
               + "Apple devices, so no other app can use them", from: .closed)),
-        errors: [.unknown, .gone],
+        .nothing, errors: [.unknown, .gone],
         example: ending == .kill ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
       ) { call, app, sessions in
         let app = try call.server.apps.find(app)

@@ -61,23 +61,18 @@ extension ControlMethods {
       guard error.kind == .refused, app.world.loop.now < deadline else { throw error }
       refusal = error
     }
-    let wait = ControlWait(
+    app.world.wait(
       call, until: deadline,
       accepts: { [id = app.id] notice in
-        guard case .app(let news) = notice.content, news.app == id else { return false }
-        return news.name == "connect" || news.name == "ended"
-      },
-      done: { end in
-        switch end {
-        case .reached:
-          do throws(RPCError) { try open(app, params, until: deadline, call, answer) } catch {
-            answer(.failure(error))
-          }
-        case .failed(let error): answer(.failure(error))
-        case .limit, .attention, .cancelled: answer(.failure(refusal))
-        }
-      })
-    app.world.wait(wait)
+        guard case .app(id, _) = notice.content else { return false }
+        return notice.name == "connect" || notice.name == "ended"
+      }
+    ) { end, _ in
+      guard end == .notice else { return answer(.failure(refusal)) }
+      do throws(RPCError) { try open(app, params, until: deadline, call, answer) } catch {
+        answer(.failure(error))
+      }
+    }
   }
 }
 

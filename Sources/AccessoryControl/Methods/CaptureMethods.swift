@@ -42,7 +42,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "capture.remove", "End a capture and delete the recording. A file in the --keep folder is not deleted.",
-      .id(of: "capture"), errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+      .id(of: "capture"), .nothing, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, id in
       let capture = try call.server.captures.find(id)
       capture.stop()

@@ -36,24 +36,13 @@ package struct ControlMethod: Sendable {
     _ body: @escaping @Sendable (ControlCall, repeat each Value) throws -> Source
   ) {
     self.init(
-      name, summary, params.shape, result, effect, errors, example, exampleResult
-    ) { call, asked, answer in
-      let values = try Self.values(of: params, in: asked, of: name)
+      later: name, summary, params, result, effect: effect, errors: errors, example: example,
+      exampleResult: exampleResult
+    ) { (call, answer, values: repeat each Value) in
       let made = try body(call, repeat each values)
       // If a file has not been read yet, the result is discarded, and the method is called again later.
       if !call.files.isMissing { answer(.success(made)) }
     }
-  }
-
-  /// Creates a method that returns no result.
-  init<each Value>(
-    _ name: String, _ summary: String, _ params: Arguments<repeat each Value>, effect: Effect = .changes,
-    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, repeat each Value) throws -> Void
-  ) {
-    self.init(
-      name, summary, params, .nothing, effect: effect, errors: errors, example: example, exampleResult: exampleResult,
-      body)
   }
 
   /// Creates a method that may answer later. If the method throws an error, the error is the answer, and the method
@@ -64,39 +53,22 @@ package struct ControlMethod: Sendable {
     _ body:
       @escaping @Sendable (ControlCall, @escaping (Result<Source, RPCError>) -> Void, repeat each Value) throws -> Void
   ) {
-    self.init(
-      name, summary, params.shape, result, effect, errors, example, exampleResult
-    ) { call, asked, answer in
-      let values = try Self.values(of: params, in: asked, of: name)
-      try body(call, answer, repeat each values)
-    }
-  }
-
-  private init<Source>(
-    _ name: String, _ summary: String, _ params: RecordShape, _ result: Answer<Source>,
-    _ effect: Effect, _ errors: [RPCError.Kind], _ example: String, _ exampleResult: String?,
-    _ body:
-      @escaping @Sendable (ControlCall, JSON5Value, @escaping (Result<Source, RPCError>) -> Void) throws -> Void
-  ) {
     (self.name, self.summary, self.effect, self.errors) = (name, summary, effect, errors)
-    (self.params, self.result) = (params, result.shape)
+    (self.params, self.result) = (params.shape, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
+      let values: (repeat each Value)
+      do throws(SourceProblems) { values = try params.read(asked) } catch {
+        throw RPCError(error, in: params.shape.name, of: name)
+      }
       // Finds the world before the method runs, because the method may remove the object by which it is found.
       let world = call.server.world(changedBy: asked, effect)
-      try body(call, asked) { answer in
-        let tree = answer.map { result.tree($0) }
+      func answer(_ made: Result<Source, RPCError>) {
+        let tree = made.map { result.tree($0) }
         if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
         call.answer(tree)
       }
-    }
-  }
-
-  private static func values<each Value>(
-    of params: Arguments<repeat each Value>, in asked: JSON5Value, of name: String
-  ) throws(RPCError) -> (repeat each Value) {
-    do throws(SourceProblems) { return try params.read(asked) } catch {
-      throw RPCError(error, in: params.shape.name, of: name)
+      try body(call, answer, repeat each values)
     }
   }
 }
@@ -112,8 +84,6 @@ final class ControlCall {
     return library
   }
   let id: RPCID?
-  /// The wait that delays the answer, or nil if the call is not waiting.
-  weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 
   init(

@@ -44,7 +44,7 @@ extension ControlMethods {
     ControlMethod(
       "fault.remove",
       "Remove a fault. Bytes that the fault is holding back are still delivered, at the fault's rate.",
-      .id(of: "fault"), errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
+      .id(of: "fault"), .nothing, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, id in
       let fault = try call.server.faults.find(id)
       try fault.accessory.remove(fault)

@@ -28,7 +28,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "host.remove", "Stop connecting to an address, and unplug the accessories that are connected there.",
-      .id(of: "host"), errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
+      .id(of: "host"), .nothing, errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
     ) { call, id in
       try call.server.hosts.find(id).remove()
     },

@@ -21,7 +21,7 @@ extension ControlMethods {
       }
       let extent = params.time.map { "bursts for \(DurationText.format($0))" } ?? params.bursts.counted("burst")
       let job = try ControlledJob.make(.burst, "\(extent) of \(params.size.counted("byte"))", in: world, call)
-      _ = BurstJob(params.plan, job, with: accessory, limits: params.limits)
+      _ = BurstJob(params.whole, job, with: accessory)
       return job.id
     },
     ControlMethod(
@@ -88,11 +88,9 @@ extension ControlMethods {
       example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
     ) { call, answer, job, limit in
       let job = try call.server.jobs.find(job)
-      let world = job.world
-      world.wait(
-        ControlWait(call, until: world.loop.now + limit, isDone: { job.outcome != nil }) { end in
-          if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job)) }
-        })
+      job.world.wait(call, until: job.world.loop.now + limit, isDone: { job.outcome != nil }) { _, _ in
+        answer(.success(job))
+      }
     },
     ControlMethod(
       "job.state", "Get the state of a job.", .id(of: "job"), ControlledJob.answer, effect: .reads,
@@ -123,9 +121,9 @@ extension ControlMethods {
     ) { call, job, form in try call.server.jobs.find(job).report(form) },
     ControlMethod(
       "job.kept",
-      "List the last \(KeptRuns.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
+      "List the last \(KeptFolder.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
         + "servers.",
-      .none, .list("runs", KeptRuns.answer, "oldest first"), effect: .reads,
+      .none, .list("runs", KeptFolder.answer, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
         "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
@@ -143,69 +141,58 @@ extension ControlMethods {
   private static let reportForm = Argument("form", .choice(of: ReportForm.ofJobs), "its form", from: ReportForm.json)
   private static let jobReport = Answer<String>.only("job report", "report", .text, "the whole report")
 
-  private static func kept(_ call: ControlCall) throws(RPCError) -> KeptRuns {
-    guard let files = call.server.settings.kept else {
+  private static func kept(_ call: ControlCall) throws(RPCError) -> KeptFolder {
+    guard let kept = call.server.settings.kept else {
       throw RPCError(.state, "this server keeps no runs", advice: "start it with --keep DIR, or call job.list")
     }
-    return KeptRuns(files: files)
+    return kept
   }
 }
 
 private struct BurstChoices: Equatable, Sendable {
-  enum Verification: String, CaseIterable, Sendable {
-    case echo
-    case none
-  }
-
   var world = "main"
   var accessory: String?
-  var protocolName: String?
   var bursts = 100
   var time: Duration?
-  var limits: [BurstLimit] = []
   var size = 10_000
-  var sessions = 1
-  var inFlight = 1
   var rate: Double?
-  var verification = Verification.echo
-  var timeout = Duration.seconds(10)
-  var reconnects = false
-  var allowsLost = false
+  var plan = BurstPlan()
 
   static let format = Record("burst", "", BurstChoices()) {
     Field("world", \.world, .text, "the id of the world")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory (default: the first one to connect)")
-    Field("protocol", \.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
+    Field("protocol", \.plan.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
     Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
     Field(
       "duration", \.time, .optional(.duration(.milliseconds(1) ... .seconds(7 * 86_400))),
       "how long to send bursts; use this instead of a number of bursts")
     Field(
-      "failIf", \.limits, .list(of: .limit),
+      "failIf", \.plan.limits, .list(of: .limit),
       "conditions that fail the run, as for `easim burst --fail-if`: `p99>50ms`, `rate<100/s`, `errors>0.1%`")
     Field("size", \.size, .integer(1...16_777_216), "bytes per burst")
-    Field("sessions", \.sessions, .integer(1...256), "number of sessions")
-    Field("inFlight", \.inFlight, .integer(1...1_024), "maximum number of bursts in flight on each session")
+    Field("sessions", \.plan.sessions, .integer(1...256), "number of sessions")
+    Field("inFlight", \.plan.inFlight, .integer(1...1_024), "maximum number of bursts in flight on each session")
     Field("rate", \.rate, .optional(.number(0.001...1_000_000)), "bursts per second (default: as fast as possible)")
-    Field("verify", \.verification, .choice, "echo: every byte must come back; none: no reply is expected")
     Field(
-      "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
+      "verify", \.plan.verification, .words([("echo", .echo), ("none", .nothing)]),
+      "echo: every byte must come back; none: no reply is expected")
+    Field(
+      "timeout", \.plan.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
       "maximum duration of a burst, and of a disconnect")
     Field(
-      "reconnects", \.reconnects, .boolean,
+      "reconnects", \.plan.reconnects, .boolean,
       "whether the run continues when the accessory disconnects and comes back")
-    Field("allowLost", \.allowsLost, .boolean, "with `reconnects`: whether the run can pass even if bursts were lost")
+    Field(
+      "allowLost", \.plan.allowsLost, .boolean,
+      "with `reconnects`: whether the run can pass even if bursts were lost")
   }
 
-  var plan: BurstPlan {
-    var plan = BurstPlan()
+  /// The complete plan.
+  var whole: BurstPlan {
+    var plan = plan
     plan.payload = .unique(size: size)
     plan.extent = time.map { .time($0) } ?? .bursts(bursts)
-    (plan.sessions, plan.inFlight) = (sessions, inFlight)
     if let rate { plan.pace = .rate(burstsPerSecond: rate) }
-    plan.verification = verification == .echo ? .echo : .nothing
-    (plan.timeout, plan.protocolName) = (timeout, protocolName)
-    (plan.reconnects, plan.allowsLost) = (reconnects, allowsLost)
     return plan
   }
 }

@@ -28,7 +28,7 @@ extension ControlMethods {
         Argument(optional: "accessory", .text, "the id of the accessory that the user chooses"),
         Argument(
           "outcome", .choice, "how the picker ends if no `accessory` is given", from: PickerOutcome.cancelled)),
-      errors: [.unknown, .gone],
+      .nothing, errors: [.unknown, .gone],
       example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
     ) { call, app, accessory, outcome in
       let app = try call.server.apps.find(app)
@@ -53,35 +53,30 @@ extension ControlMethods {
     app.picker.isShown = true
     let world = app.world
     world.wait(
-      ControlWait(
-        call, until: world.loop.now + userLimit, isDone: { app.picker.answer != nil || app.view == nil }
-      ) { end in
-        let choice = app.picker.answer
-        (app.picker.isShown, app.picker.answer) = (false, nil)
-        func finish(_ outcome: PickerOutcome) { answer(.success(outcome)) }
-        if case .failed(let error) = end { return answer(.failure(error)) }
-        guard let choice, app.view != nil else { return finish(.cancelled) }
-        guard let id = choice.accessory else { return finish(choice.outcome) }
-        guard let chosen = try? call.server.accessories.find(id), chosen.world === world,
-          offered?.contains(id) ?? true
-        else { return finish(.notFound) }
-        if chosen.isPlugged { return finish(.alreadyConnected) }
-        let serial = chosen.profile.identity.serialNumber
-        app.picker.chosenSerial = serial
-        do { try chosen.perform(.accessory(.plugIn, of: id)) } catch { return finish(.failed) }
-        world.wait(
-          ControlWait(
-            call, until: world.loop.now + connectLimit,
-            accepts: { _ in
-              app.view?.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty } ?? true
-            },
-            done: { end in
-              let isThere = if case .reached = end { app.view != nil } else { false }
-              // Finishes on a later turn of the loop, so that the app is notified before it receives the picker's
-              // result.
-              call.server.later { finish(isThere ? .chosen : .failed) }
-            }))
-      })
+      call, until: world.loop.now + userLimit, isDone: { app.picker.answer != nil || app.view == nil }
+    ) { _, _ in
+      let choice = app.picker.answer
+      (app.picker.isShown, app.picker.answer) = (false, nil)
+      func finish(_ outcome: PickerOutcome) { answer(.success(outcome)) }
+      guard let choice, app.view != nil else { return finish(.cancelled) }
+      guard let id = choice.accessory else { return finish(choice.outcome) }
+      guard let chosen = try? call.server.accessories.find(id), chosen.world === world, offered?.contains(id) ?? true
+      else { return finish(.notFound) }
+      if chosen.isPlugged { return finish(.alreadyConnected) }
+      let serial = chosen.profile.identity.serialNumber
+      app.picker.chosenSerial = serial
+      do { try chosen.perform(.accessory(.plugIn, of: id)) } catch { return finish(.failed) }
+      world.wait(
+        call, until: world.loop.now + connectLimit,
+        accepts: { _ in
+          app.view?.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty } ?? true
+        }
+      ) { end, _ in
+        let isThere = end == .notice && app.view != nil
+        // Finishes on a later turn of the loop, so that the app is notified before it receives the picker's result.
+        call.server.later { finish(isThere ? .chosen : .failed) }
+      }
+    }
   }
 }
 

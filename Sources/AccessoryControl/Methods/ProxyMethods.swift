@@ -60,7 +60,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.remove", "Disconnect the device and the accessory, and remove the proxy.",
-      .id(of: "proxy"), errors: [.unknown, .gone],
+      .id(of: "proxy"), .nothing, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\"}", exampleResult: "{}"
     ) { call, id in
       try call.server.proxies.find(id).remove()

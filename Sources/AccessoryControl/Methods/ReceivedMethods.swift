@@ -18,14 +18,13 @@ extension ControlMethods {
     example: "{\"accessory\":\"a1\",\"text\":\"hello\",\"times\":1}"
   ) { call, accessory, data, text, times, protocolName in
     let received = try call.server.accessories.find(accessory).received
-    let sent = SentBytes(data: data, text: text)
-    guard sent != SentBytes() else {
+    guard data != nil || text != nil else {
       guard times == nil else {
         throw RPCError(.params, "times: needs 'data' or 'text' to search for")
       }
       return (received.streams.filter { protocolName == nil || $0.protocolName == protocolName }, nil)
     }
-    let wanted = try sent.bytes()
+    let wanted = try bytes(data: data, text: text)
     guard !wanted.isEmpty else {
       throw RPCError(.params, "the bytes to search for are empty", advice: "pass at least one byte")
     }
@@ -60,7 +59,7 @@ extension ReceivedBytes.Stream {
     "received bytes", "what an accessory received in one session"
   ) {
     Key("protocol", .text, "the protocol of the session") { $0.protocolName }
-    Key("t", .seconds, "when the session was opened, in seconds on the world's clock") { $0.began.wholeSeconds }
+    Key("t", .seconds, "when the session was opened, in seconds on the world's clock") { $0.began }
     Key("data", .text, "the bytes in base64") { Base64.text($0.bytes.copy(0..<$0.bytes.count)) }
     Key("dropped", .integer(0...Int.max), "number of earlier bytes that the server has dropped") { $0.dropped }
   }

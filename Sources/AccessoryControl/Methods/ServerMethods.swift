@@ -26,7 +26,7 @@ extension ControlMethods {
       "client.detach",
       "Detach from the apps that this client launches from now on: they keep running after the client disconnects, and "
         + "the client gets no notifications from them.",
-      .none, effect: .reads, exampleResult: "{}"
+      .none, .nothing, effect: .reads, exampleResult: "{}"
     ) { call in
       call.client.detach()
     },
@@ -37,11 +37,14 @@ extension ControlMethods {
       .only(
         "cancelling",
         Argument(
-          "request", CancelledRequest.format, "the `id` of the waiting request", from: .number(0), isRequired: true)),
+          "request", RPCID.format, "the `id` of the waiting request", from: .null, isRequired: true)),
       .only("cancelled", "cancelled", .boolean, "whether the request was waiting"), effect: .reads,
       example: "{\"request\":7}",
       exampleResult: "{\"cancelled\":true}"
-    ) { call, request in call.client.cancel(request.id) },
+    ) { call, request in
+      let cancelled = call.server.worlds.all.filter { $0.cancelWaits(of: call.client, request: request) }
+      return !cancelled.isEmpty
+    },
     ControlMethod(
       "events.subscribe",
       "Send this client a world's events as `event` notifications, and each request that changes something as a "
@@ -73,7 +76,8 @@ extension ControlMethods {
       if let after {
         for notice in worlds.flatMap({ $0.notices(after: after, atMost: .max) }) {
           switch notice.content {
-          case .event, .change: if choice.includes(notice) { call.client.notify(ControlNews(notice)) }
+          case .event, .change:
+            if choice.includes(notice) { call.client.notify(RPCDocument.notification(notice.method, notice.json)) }
           case .app, .session: break
           }
         }
@@ -83,7 +87,7 @@ extension ControlMethods {
     ControlMethod(
       "events.unsubscribe", "Stop sending events to this client.",
       .only("unsubscribing", Argument(optional: "world", .text, "the id of a world (default: all worlds)")),
-      effect: .reads, errors: [.unknown, .gone]
+      .nothing, effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params {
         _ = try call.server.world(world)
@@ -109,7 +113,7 @@ extension ControlMethods {
 
   private static let pastNotices = Answer<(notices: [ControlNotice], dropped: Int)>("past notices") {
     Key("notices", .list(of: .raw("a notification")), "each with its `method` and `params`") {
-      $0.notices.map { ControlNews($0).tree }
+      $0.notices.map(\.tree)
     }
     Key(
       "dropped", .integer(0...Int.max), "number of notifications after `after` that the server has already dropped"
@@ -129,35 +133,5 @@ extension ControlServer {
     Key("apps", .integer(0...Int.max), "number of apps") { $0.apps.count }
     Key("sessions", .integer(0...Int.max), "number of sessions") { $0.sessions.count }
     Key("clients", .integer(0...Int.max), "number of clients") { $0.clients.count }
-  }
-}
-
-/// The ID of the request to cancel, which is a string or an integer.
-private enum CancelledRequest: Equatable, Sendable {
-  case text(String)
-  case number(Int)
-
-  var id: RPCID {
-    switch self {
-    case .text(let text): .text(text)
-    case .number(let number): .number("\(number)")
-    }
-  }
-
-  static let format = Format<CancelledRequest>(
-    .either([.text(TextShape()), .integer(Int64.min...Int64.max)])
-  ) { value, place in
-    switch value.content {
-    case .text(let text): return .text(text)
-    case .number(let number):
-      if let whole = number.integer { return .number(Int(whole)) }
-      return place.expected("a string or a whole number", value)
-    default: return place.expected("a string or a whole number", value)
-    }
-  } write: { request in
-    switch request {
-    case .text(let text): .text(text)
-    case .number(let number): .number(number)
-    }
   }
 }

@@ -18,7 +18,7 @@ extension ControlMethods {
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
     ) { call, answer, session, data, text, wait in
       let session = try open(session, call)
-      let bytes = try SentBytes(data: data, text: text).bytes()
+      let bytes = try bytes(data: data, text: text)
       guard session.waitingBytes + bytes.count <= mostWaiting else {
         throw RPCError(
           .limit, "\(session.waitingBytes) bytes are already waiting for space in the session '\(session.id)'",
@@ -46,19 +46,12 @@ extension ControlMethods {
       let bytes = session.read(atMost: limit)
       guard bytes.isEmpty, wait > .zero, session.session.isOpen else { return give(bytes) }
       session.world.wait(
-        ControlWait(
-          call, until: session.world.loop.now + wait,
-          accepts: { notice in
-            guard case .session(let news) = notice.content, news.session == session.id else { return false }
-            return news.name == "readable" || news.name == "ended"
-          },
-          done: { end in
-            if case .failed(let error) = end {
-              answer(.failure(error))
-            } else {
-              give(session.read(atMost: limit), end.word)
-            }
-          }))
+        call, until: session.world.loop.now + wait,
+        accepts: { notice in
+          guard case .session(session.id) = notice.content else { return false }
+          return notice.name == "readable" || notice.name == "ended"
+        }
+      ) { end, _ in give(session.read(atMost: limit), end == .notice ? nil : end.rawValue) }
     },
     ControlMethod(
       later: "session.close", "Close a session from this end. Bytes already written are still sent.",
@@ -85,7 +78,7 @@ extension ControlMethods {
       "Get a ticket for a connection that carries a session's bytes at full speed. Connect to the address, then send "
         + "the first line and a line break. After that, the connection carries the session's bytes in both directions. "
         + "A ticket can be used once, within 30 seconds.",
-      .id(of: "session"), PortPlace.answer, errors: [.unknown, .gone, .state, .time, .address],
+      .id(of: "session"), portPlace, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
     ) { call, id in
@@ -98,7 +91,7 @@ extension ControlMethods {
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
     Key("written", .integer(0...Int.max), "number of bytes accepted") { $0.count }
-    Key("t", .seconds, "seconds on the world's clock") { $0.time.wholeSeconds }
+    Key("t", .seconds, "seconds on the world's clock") { $0.time }
   }
 
   /// Issues a ticket for a connection that will carry a session's bytes.
@@ -109,7 +102,7 @@ extension ControlMethods {
         .address, "the server has no port for session bytes",
         advice: "start easim serve with --control PATH or --remote HOST:PORT, or use session.read and session.write")
     }
-    return PortPlace(address: address, firstLine: "session \(try BytePort(for: session).ticket)")
+    return (address, "session \(try BytePort(for: session).ticket)")
   }
 
   private static func find(_ id: String, _ call: ControlCall) throws(RPCError) -> ControlledSession {
@@ -131,18 +124,6 @@ extension ControlMethods {
   }
 }
 
-extension ControlWait.End {
-  var word: String? {
-    switch self {
-    case .reached: nil
-    case .limit: "limit"
-    case .attention: "attention"
-    case .cancelled: "cancelled"
-    case .failed: "failed"
-    }
-  }
-}
-
 private struct ReadBytes {
   let session: ControlledSession
   let bytes: [UInt8]
@@ -159,16 +140,15 @@ private struct ReadBytes {
       "why no bytes arrived: `limit` if the wait timed out, `attention` if a session that this client has taken over "
         + "needs the client, `cancelled` if `client.cancel` ended the wait"
     ) { $0.bytes.isEmpty && !$0.isOver ? $0.stopped : nil }
-    Key("t", .seconds, "seconds on the world's clock") { $0.session.world.loop.now.wholeSeconds }
+    Key("t", .seconds, "seconds on the world's clock") { $0.session.world.loop.now }
   }
 }
 
 /// The address that a client connects to in order to exchange a session's bytes, and the first line to send there.
-struct PortPlace {
-  let address: String?
-  let firstLine: String
+typealias PortPlace = (address: String?, firstLine: String)
 
-  static let answer = Answer<PortPlace>("place for bytes") {
+extension ControlMethods {
+  fileprivate static let portPlace = Answer<PortPlace>("place for bytes") {
     Key(
       optional: "address", .text,
       "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port"

@@ -1,6 +1,5 @@
 import AccessoryCore
 import AccessoryFormats
-import AccessoryProfiles
 import Certificates
 
 extension Format<JSON5Value> {
@@ -13,13 +12,13 @@ extension Format<JSON5Value> {
   }
 }
 
-extension Format<Double> {
-  static let seconds = number(0...1e12)
-}
-
-extension Instant {
+extension Format<Instant> {
   /// Seconds since the clock started, with six decimal places.
-  var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
+  static let seconds = Format<Double>.number(0...1e12).map {
+    .origin + .seconds($0)
+  } back: {
+    (Double($0.nanoseconds) / 1_000).rounded() / 1_000_000
+  }
 }
 
 extension Arguments {
@@ -50,38 +49,21 @@ extension Argument<String> {
   static let world = Argument("world", .text, "the id of the world", from: "main")
 }
 
-enum ProfileReference: Equatable, Sendable {
-  case name(String)
-  case inline(JSON5Value)
-
-  static let format = Format<ProfileReference>(
-    .either([.text(TextShape("profile name")), .document("a profile")])
-  ) { value, place in
+extension Format<JSON5Value> {
+  /// A profile, or the name of one.
+  static let profile = Format(.either([.text(TextShape("profile name")), .document("a profile")])) { value, place in
     switch value.content {
-    case .text(let name): return .name(name)
-    case .object: return .inline(value)
-    default: return place.expected("a profile name, or a profile", value)
+    case .text, .object: value
+    default: place.expected("a profile name, or a profile", value)
     }
-  } write: { reference in
-    switch reference {
-    case .name(let name): .text(name)
-    case .inline(let tree): tree
-    }
-  }
-
-  func template(_ library: ProfileLibrary) throws(SourceProblems) -> ProfileTemplate {
-    switch self {
-    case .name(let name): try library.template(name)
-    case .inline(let tree): try library.template(tree: tree, name: "inline")
-    }
+  } write: {
+    $0
   }
 }
 
-struct SentBytes: Equatable, Sendable {
-  var data: String?
-  var text: String?
-
-  func bytes() throws(RPCError) -> [UInt8] {
+extension ControlMethods {
+  /// Returns the bytes in the parameters `data`, which is in base64, and `text`, of which one must be given.
+  static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
     switch (data, text) {
     case (let data?, nil):
       guard let bytes = Base64.bytes(data) else {

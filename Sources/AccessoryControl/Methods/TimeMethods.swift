@@ -22,7 +22,8 @@ extension ControlMethods {
       wait(world, call, time, accepts: nil, answer)
     },
     ControlMethod(
-      "time.now", "Get the time on a world's clock.", .only("asking for the time", .world), clock, effect: .reads,
+      "time.now", "Get the time on a world's clock.", .only("asking for the time", .world),
+      .only("time", "t", .seconds, "seconds on the world's clock"), effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, world in try call.server.world(world).loop.now },
     ControlMethod(
@@ -33,34 +34,21 @@ extension ControlMethods {
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
     ) { call, answer, params in
       let world = try call.server.world(params.world)
-      let filter = try params.filter(call.server)
-      if let after = params.after,
-        let past = world.notices(after: after, atMost: .max).first(where: filter.takes)
-      {
+      let accepts = try params.filter(call.server)
+      if let after = params.after, let past = world.notices(after: after, atMost: .max).first(where: accepts) {
         return answer(.success(Waited(notice: past, world: world)))
       }
-      wait(world, call, params.limit, accepts: filter.takes, answer)
+      wait(world, call, params.limit, accepts: accepts, answer)
     },
   ]
-
-  private static let clock = Answer<Instant>("time") {
-    Key("t", .seconds, "seconds on the world's clock") { $0.wholeSeconds }
-  }
 
   private static func wait(
     _ world: ControlWorld, _ call: ControlCall, _ limit: Duration, accepts: ((ControlNotice) -> Bool)?,
     _ answer: @escaping (Result<Waited, RPCError>) -> Void
   ) {
-    world.wait(
-      ControlWait(call, until: world.loop.now + limit, accepts: accepts) { [unowned world] end in
-        switch end {
-        case .reached(let notice):
-          answer(.success(Waited(notice: notice, world: world)))
-        case .failed(let error): answer(.failure(error))
-        case .limit, .attention, .cancelled:
-          answer(.success(Waited(stopped: end.word ?? "limit", world: world)))
-        }
-      })
+    world.wait(call, until: world.loop.now + limit, accepts: accepts) { [unowned world] end, notice in
+      answer(.success(Waited(stopped: end, notice: notice, world: world)))
+    }
   }
 }
 
@@ -94,33 +82,43 @@ private struct Waiting: Equatable, Sendable {
     Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the world's clock")
   }
 
-  func filter(_ server: ControlServer) throws(RPCError) -> NoticeFilter {
-    var filter = NoticeFilter(event: event, side: side, app: app, session: session)
-    if let accessory {
-      filter.accessory = (accessory, try server.accessories.find(accessory).profile.identity.serialNumber)
+  /// Returns a function that accepts the notices for which the client waits.
+  func filter(_ server: ControlServer) throws(RPCError) -> (ControlNotice) -> Bool {
+    let serial = try accessory.map { id throws(RPCError) in
+      try server.accessories.find(id).profile.identity.serialNumber
     }
     if let app { _ = try server.apps.find(app) }
     if let session { _ = try server.sessions.find(session) }
-    return filter
+    return { notice in
+      guard event.isEmpty || notice.name == event else { return false }
+      switch notice.content {
+      case .event(let event):
+        return app == nil && session == nil && (side == nil || event.side == side)
+          && (accessory == nil || notice.accessory == accessory)
+      case .app(let id, let shown): return id == app && (accessory == nil || shown?.serialNumber == serial)
+      case .session(let id): return id == session
+      case .change: return !event.isEmpty && side == nil && accessory == nil && app == nil && session == nil
+      }
+    }
   }
 }
 
 private struct Waited {
-  var stopped = "notice"
+  var stopped = ControlWait.End.notice
   var notice: ControlNotice?
   let world: ControlWorld
 
   static let answer = Answer<Waited>("waited") {
-    Key("reached", .boolean, "whether the expected notification arrived") { $0.stopped == "notice" }
+    Key("reached", .boolean, "whether the expected notification arrived") { $0.stopped == .notice }
     Key(
       "stopped", .text,
       "why the wait ended: `notice` if the notification arrived, `limit` if the wait timed out, `attention` if a "
         + "session that this client has taken over needs the client, `cancelled` if `client.cancel` ended the wait"
-    ) { $0.stopped }
+    ) { $0.stopped.rawValue }
     Key(optional: "notice", .raw("a notification"), "the notification, with its `method` and `params`") {
-      $0.notice.map { ControlNews($0).tree }
+      $0.notice?.tree
     }
-    Key("t", .seconds, "seconds on the world's clock") { $0.world.loop.now.wholeSeconds }
+    Key("t", .seconds, "seconds on the world's clock") { $0.world.loop.now }
     Key(
       "number", .integer(0...Int.max),
       "the number of the world's latest notification; to continue waiting, pass this number as `after`"

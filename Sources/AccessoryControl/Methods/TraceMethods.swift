@@ -20,7 +20,7 @@ extension ControlMethods {
     ) { call, world, job, word, text in
       let job = try job.map { try call.server.jobs.find($0) }
       let world = try job?.world ?? call.server.world(world)
-      let verdict = job.map { TraceVerdict("\($0.state.state)", $0.outcome?.text ?? $0.title) }
+      let verdict = job.map { TraceVerdict("\($0.state)", $0.outcome?.text ?? $0.title) }
       let trace = job?.trace ?? world.trace
       return String(decoding: trace.page(verdict ?? TraceVerdict(word, text)), as: UTF8.self)
     }

@@ -25,7 +25,7 @@ extension ControlMethods {
     ) { call in call.server.worlds.all },
     ControlMethod(
       "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", .id(of: "world"),
-      errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
+      .nothing, errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
     ) { call, id in
       let world = try call.server.world(id)
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
@@ -41,7 +41,7 @@ extension ControlWorld {
   fileprivate static let answer = Answer<ControlWorld>("world state", "a world and its contents") {
     Key("world", .text, "the world's id") { $0.id }
     Key("time", .choice, "whether the world runs in real or virtual time") { $0.choices.time }
-    Key("t", .seconds, "seconds on the world's clock") { $0.loop.now.wholeSeconds }
+    Key("t", .seconds, "seconds on the world's clock") { $0.loop.now }
     Key("accessories", .list(of: .text), "the ids of the accessories in this world") { $0.accessories.map(\.id) }
     Key("apps", .list(of: .text), "the ids of the apps in this world") { $0.apps.map(\.id) }
     Key("number", .integer(0...Int.max), "the number of the world's latest notification") { $0.lastNumber }

@@ -44,7 +44,7 @@ public final class ControlServer {
     /// Formats an event as a comment in a capture.
     package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where to keep captures and reports after the server has exited, or nil to keep none.
-    package var kept: (any KeptFiles)?
+    package var kept: KeptFolder?
     /// The seed for worlds that are created without a seed.
     package var seed: UInt64 = 1
 
@@ -80,7 +80,7 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client. Creates a client. Everything that the client launches ends when ``ControlClient/close(_:)`` is
+  /// Creates a client. Everything that the client launches ends when ``ControlClient/close(_:)`` is
   /// called.
   ///
   /// - Parameter isTransient: whether everything that the client launches outlives it, as for a single HTTP request.
@@ -124,6 +124,14 @@ public final class ControlServer {
     for accessory in accessories.all where accessory.taker?.client === client { accessory.release() }
     for world in worlds.all { world.cancelWaits(of: client) }
     settle()
+  }
+
+  /// Sends a notification to some of the clients. The notification is encoded only once, and only if it is sent.
+  func notify(_ method: String, _ params: @autoclosure () -> String, _ isTold: (ControlClient) -> Bool) {
+    let told = clients.filter(isTold)
+    guard !told.isEmpty else { return }
+    let line = RPCDocument.notification(method, params())
+    for client in told { client.notify(line) }
   }
 
   /// Does all work that is already due, without advancing virtual time.

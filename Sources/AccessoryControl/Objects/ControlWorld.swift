@@ -81,27 +81,27 @@ final class ControlWorld {
     accessory?.tally.count(event)
     server.settings.report(event)
     for capture in captures { capture.note(event) }
-    add(.event(event), about: accessory, for: nil)
+    add(.event(event), event.kind.name, at: event.time, about: accessory)
   }
 
-  /// Adds a notice. `owner` receives the notice even without a subscription.
+  /// Adds a notice. `owner` receives notices about apps and sessions even without a subscription.
   func add(
-    _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
+    _ content: ControlNotice.Content, _ name: String, _ details: JSONObject = [:], at time: Instant? = nil,
+    about accessory: ControlledAccessory? = nil, for owner: ControlClient? = nil
   ) {
     lastNumber += 1
-    let notice = ControlNotice(number: lastNumber, world: id, content: content, accessory: accessory?.id)
+    let notice = ControlNotice(
+      number: lastNumber, world: id, content: content, name: name, time: time ?? loop.now, accessory: accessory?.id,
+      details: details)
     history.append(notice)
     if history.count > Self.mostNotices { _ = history.popFirst() }
-    let news = ControlNews(notice)
-    for client in server.clients {
-      var isTold = client === owner || client.isObserver
+    server.notify(notice.method, notice.json) { client in
       switch content {
-      case .event, .change: isTold = client.subscription?.includes(notice) ?? false
-      case .app, .session: break
+      case .event, .change: client.subscription?.includes(notice) ?? false
+      case .app, .session: client === owner || client.isObserver
       }
-      if isTold { client.notify(news) }
     }
-    finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
+    finish(notice) { $0.accepts?(notice) ?? false ? .notice : nil }
   }
 
   var forgottenCount: Int { lastNumber - history.count }
@@ -114,19 +114,34 @@ final class ControlWorld {
   }
 
   func add(change request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape) {
-    add(.change(ChangeNews(request, params, result, of: shape, at: loop.now)), for: nil)
+    // Longer parameters and results are omitted, because each world keeps thousands of notices.
+    func short(_ tree: JSON5Value) -> JSON5Value? { JSON5Writer.line(tree).utf8.count > 1_000 ? nil : tree }
+    // If the result describes the state of an object, the notice contains only the IDs in the result. If a result has
+    // only one key, the value is the ID of a new object.
+    var told: [JSON5Member] = []
+    if case .object(let members) = result.content {
+      let ids = ["world", "accessory", "app", "session", "fault", "host", "proxy", "capture", "job"]
+      told = shape.fields.count == 1 ? members : members.filter { ids.contains($0.key) }
+    }
+    add(
+      .change, request,
+      ["request": request, "params": short(params), "result": told.isEmpty ? nil : short(.object(told))])
   }
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. Calls `done` once, no later than at the deadline.
-  func wait(_ wait: ControlWait) {
-    if let failure { return wait.end(.failed(failure)) }
-    if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
-    wait.world = self
+  /// Waits for a notice or a condition. Calls `done` once, no later than at the deadline, with the notice if one was
+  /// accepted. If the world stops, `done` is not called, and the call is answered with an error.
+  func wait(
+    _ call: ControlCall, until deadline: Instant, accepts: ((ControlNotice) -> Bool)? = nil,
+    isDone: (() -> Bool)? = nil, done: @escaping (ControlWait.End, ControlNotice?) -> Void
+  ) {
+    let wait = ControlWait(call, until: deadline, accepts: accepts, isDone: isDone, done: done)
+    if let failure { return wait.fail(failure) }
+    if wait.isDone?() ?? false { return wait.end(.notice) }
     waits.append(wait)
     if virtual != nil {
-      let client = ObjectIdentifier(wait.client)
+      let client = ObjectIdentifier(call.client)
       attention.removeAll { $0 == client }
       server.later { [weak self] in self?.drive() }
     } else {
@@ -138,24 +153,35 @@ final class ControlWorld {
   }
 
   /// Checks all waits after something has changed.
-  func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
+  func recheck() { finish { $0.isDone?() ?? false ? .notice : nil } }
 
-  func cancel(_ wait: ControlWait) { finish { $0 === wait ? .cancelled : nil } }
-
-  func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
+  /// Cancels a client's waits, or only the wait of one request. Returns true if there was one.
+  @discardableResult
+  func cancelWaits(of client: ControlClient, request id: RPCID? = nil) -> Bool {
+    finish { $0.call.client === client && (id == nil || $0.call.id == id) ? .cancelled : nil }
+  }
 
   /// Ends a client's waits because of an event in a session that the client has taken over.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
-  private func finish(_ how: (ControlWait) -> ControlWait.End?) {
-    guard !waits.isEmpty else { return }
+  /// Ends the waits for which `how` returns a reason. Returns true if there were any.
+  @discardableResult
+  private func finish(_ notice: ControlNotice? = nil, _ how: (ControlWait) -> ControlWait.End?) -> Bool {
+    guard !waits.isEmpty else { return false }
     var done: [(ControlWait, ControlWait.End)] = []
     waits.removeAll { wait in
       guard let end = how(wait) else { return false }
       done.append((wait, end))
       return true
     }
-    for (wait, end) in done { wait.end(end) }
+    for (wait, end) in done { wait.end(end, notice) }
+    return !done.isEmpty
+  }
+
+  private func failWaits(_ error: RPCError) {
+    let failed = waits
+    waits = []
+    for wait in failed { wait.fail(error) }
   }
 
   func settle() {
@@ -180,7 +206,7 @@ final class ControlWorld {
           if !attention.isEmpty {
             let asked = attention
             attention = []
-            finish { asked.contains(ObjectIdentifier($0.client)) ? .attention : nil }
+            finish { asked.contains(ObjectIdentifier($0.call.client)) ? .attention : nil }
           }
         } else {
           try virtual.run(until: { false }, limit: max(.zero, limit - virtual.now))
@@ -197,7 +223,7 @@ final class ControlWorld {
   private func fail(_ error: VirtualLoop.Livelock) {
     let failure = RPCError(.server, "the world '\(id)' stopped: \(error)", advice: "remove it, and create another")
     self.failure = failure
-    finish { _ in .failed(failure) }
+    failWaits(failure)
   }
 
   // MARK: Objects
@@ -244,43 +270,45 @@ final class ControlWorld {
     for session in server.sessions.all where session.world === self { server.sessions.remove(session.id) }
     world.tearDown()
     settle()
-    finish { _ in .failed(RPCError(.gone, "the world '\(id)' is gone")) }
+    failWaits(RPCError(.gone, "the world '\(id)' is gone"))
     hasEnded = true
   }
 }
 
 final class ControlWait {
-  enum End {
+  /// Why a wait ended.
+  enum End: String {
     /// The notice arrived, or the condition became true.
-    case reached(ControlNotice?)
+    case notice
     case limit
     /// There is a new event in a session that the client has taken over.
     case attention
     /// The client has ended or has cancelled the request.
     case cancelled
-    case failed(RPCError)
   }
 
-  let client: ControlClient
+  let call: ControlCall
   let deadline: Instant
   let accepts: ((ControlNotice) -> Bool)?
   let isDone: (() -> Bool)?
+  private let done: (End, ControlNotice?) -> Void
   var timer: LoopTimer?
-  weak var world: ControlWorld?
-  private var done: ((End) -> Void)?
 
   init(
-    _ call: ControlCall, until deadline: Instant, accepts: ((ControlNotice) -> Bool)? = nil,
-    isDone: (() -> Bool)? = nil, done: @escaping (End) -> Void
+    _ call: ControlCall, until deadline: Instant, accepts: ((ControlNotice) -> Bool)?, isDone: (() -> Bool)?,
+    done: @escaping (End, ControlNotice?) -> Void
   ) {
-    (client, self.deadline, self.accepts, self.isDone, self.done) = (call.client, deadline, accepts, isDone, done)
-    call.wait = self
+    (self.call, self.deadline, self.accepts, self.isDone, self.done) = (call, deadline, accepts, isDone, done)
   }
 
-  func end(_ how: End) {
+  func end(_ how: End, _ notice: ControlNotice? = nil) {
     timer?.cancel()
-    let done = done
-    self.done = nil
-    done?(how)
+    done(how, notice)
+  }
+
+  /// Answers the call with an error, because the world has stopped.
+  func fail(_ error: RPCError) {
+    timer?.cancel()
+    call.answer(.failure(error))
   }
 }

@@ -151,7 +151,7 @@ final class ControlledAccessory {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {
       session.client = nil
-      session.close("the client released it")
+      session.session.close("the client released it")
     }
   }
 

@@ -19,7 +19,11 @@ final class ControlledApp: AppHandler {
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
     (self.id, self.world, self.client) = (id, world, client)
     name = choices.name ?? id
-    view = world.world.device.makeApp(self, settings: choices.settings)
+    var settings = choices.settings
+    settings.manifest = AppManifest(
+      declaredProtocols: choices.protocols, backgroundModes: choices.backgroundModes)
+    settings.filterSwitch = "the rules visibility and undeclaredSessions"
+    view = world.world.device.makeApp(self, settings: settings)
   }
 
   func running() throws(RPCError) -> AppView {
@@ -113,10 +117,11 @@ final class ControlledApp: AppHandler {
     if killed != nil, name != "ended" { return }
     let isSelected = name == "connect" && accessory.map { picker.takesSelection($0) } ?? false
     world.add(
-      .app(
-        AppNews(app: id, name: name, accessory: accessory, reason: reason, isSelected: isSelected, time: world.loop.now)
-      ),
-      for: client)
+      .app(id, accessory), name,
+      [
+        "app": id, "event": name, "accessory": accessory.map { PublishedAccessory.answer.tree($0) },
+        "selected": isSelected ? true : nil, "reason": reason,
+      ], for: client)
   }
 
   private var openSessions: [ControlledSession] {
@@ -129,8 +134,7 @@ struct AppChoices: Equatable, Sendable {
   var name: String?
   var protocols: [String]?
   var backgroundModes: [String] = []
-  var isRegistered = true
-  var rules = AppRules()
+  var settings = AppSettings()
 
   static let format = Record("launch", "", AppChoices()) {
     Field("world", \.world, .text, "the world on whose device the app runs")
@@ -141,17 +145,9 @@ struct AppChoices: Equatable, Sendable {
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
       "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background")
-    Field("registered", \.isRegistered, .boolean, "whether the app registers for notifications at launch")
-    Field("rules", \.rules, AppRules.format)
-  }
-
-  var settings: AppSettings {
-    var settings = AppSettings()
-    settings.manifest = AppManifest(declaredProtocols: protocols, backgroundModes: backgroundModes)
-    settings.startsRegistered = isRegistered
-    settings.rules = rules
-    settings.filterSwitch = "the rules visibility and undeclaredSessions"
-    return settings
+    Field(
+      "registered", \.settings.startsRegistered, .boolean, "whether the app registers for notifications at launch")
+    Field("rules", \.settings.rules, AppRules.format)
   }
 }
 

@@ -38,15 +38,13 @@ final class ControlledCapture {
   private(set) var failure: String?
   private let key: Int
   private var recorder: CaptureRecorder?
-  private var file: (any KeptFile)?
+  private var file: KeptFile?
 
   init(_ id: String, _ key: Int, _ choices: CaptureChoices, of subject: Subject, in world: ControlWorld) {
     (self.id, self.key, self.world, self.subject) = (id, key, world, subject)
     (form, limit) = (choices.form, choices.limit)
     let settings = world.server.settings
-    if let folder = settings.kept {
-      do { file = try folder.makeFile("captures/\(folder.stamp)-\(name)") } catch { failure = "\(error)" }
-    }
+    do { file = try settings.kept?.makeCapture(name) } catch { failure = "\(error)" }
     if form == .pcapng {
       recorder = CaptureRecorder(
         program: "easim \(settings.version)", epoch: world.virtual == nil ? settings.epoch : 0,

@@ -14,6 +14,13 @@ final class ControlledJob {
     case soak
   }
 
+  enum State: String, CaseIterable, Sendable {
+    case running
+    case passed
+    case failed
+    case cancelled
+  }
+
   let id: String
   let kind: Kind
   let title: String
@@ -28,15 +35,10 @@ final class ControlledJob {
   /// The trace recorder of a run that has its own world, or nil if the run uses ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
-  private(set) var outcome: Outcome?
+  /// How the job ended, with the result in one sentence, or nil while it is running.
+  private(set) var outcome: (state: State, text: String)?
   /// The error from writing the job's reports to the folder of `--keep`, or nil if there was none.
   private var keepFailure: String?
-
-  struct Outcome {
-    let passed: Bool
-    let isCancelled: Bool
-    let text: String
-  }
 
   init(_ id: String, _ kind: Kind, _ title: String, in world: ControlWorld, for client: ControlClient) {
     (self.id, self.kind, self.title, self.world) = (id, kind, title, world)
@@ -90,72 +92,43 @@ final class ControlledJob {
   func end(_ report: some Report, isCancelled: Bool, _ text: String, ownForms: [ReportForm: String] = [:]) {
     guard outcome == nil else { return }
     (result, self.ownForms) = (report, ownForms)
-    let passed = report.verdict.isPassed
     if !isCancelled { fraction = 1 }
-    outcome = Outcome(passed: passed, isCancelled: isCancelled, text: text)
+    outcome = (isCancelled ? .cancelled : report.passed ? .passed : .failed, text)
     stop = {}
-    if let files = world.server.settings.kept { keepFailure = KeptRuns(files: files).keep(self) }
+    keepFailure = world.server.settings.kept?.keep(self)
     emit("ended")
     world.recheck()
   }
 
   private func emit(_ event: String) {
-    let clients = world.server.clients.filter { $0 === client || $0.isObserver }
-    guard !clients.isEmpty else { return }
-    guard case .object(let members) = JobState.format.tree(state).content else { return }
-    let news = ControlNews("job", .object([JSON5Member("event", .text(event))] + members))
-    for client in clients { client.notify(news) }
+    var params: JSONObject = ["event": event]
+    params.add(JSONObject(Self.answer.tree(self)))
+    world.server.notify("job", params.text) { $0 === client || $0.isObserver }
   }
 
   var program: String { "easim \(world.server.settings.version)" }
 
-  static let answer = Answer<ControlledJob>(shape: JobState.format.shape) { JobState.format.tree($0.state) }
-
-  var state: JobState {
-    JobState(
-      job: id, kind: kind, title: title, world: world.id,
-      state: outcome.map { $0.isCancelled ? .cancelled : $0.passed ? .passed : .failed } ?? .running,
-      fraction: fraction, figures: figures(), text: outcome?.text, keepFailure: keepFailure)
-  }
+  var state: State { outcome?.state ?? .running }
 }
 
 extension ReportForm {
   static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
 }
 
-struct JobState: Equatable, Sendable {
-  enum Word: String, CaseIterable, Sendable {
-    case running
-    case passed
-    case failed
-    case cancelled
-  }
-
-  var job = ""
-  var kind = ControlledJob.Kind.burst
-  var title = ""
-  var world = ""
-  var state = Word.running
-  var fraction = 0.0
-  var figures: JSON5Value?
-  var text: String?
-  var keepFailure: String?
-
-  static let format = Record("job state", "a run and its state", JobState()) {
-    Field("job", \.job, .text, "the job's id", isRequired: true)
-    Field("kind", \.kind, .choice, "the kind of run", isRequired: true)
-    Field("title", \.title, .text, "a short description", isRequired: true)
-    Field(
-      "world", \.world, .text, "the world in which the job runs, or whose clock limits `job.wait`",
-      isRequired: true)
-    Field("state", \.state, .choice, "whether the job is running, or how it ended", isRequired: true)
-    Field("fraction", \.fraction, .number(0...1), "progress from 0 to 1", isRequired: true)
-    Field(
-      "figures", \.figures, .optional(.raw("figures")),
+extension ControlledJob {
+  static let answer = Answer<ControlledJob>("job state", "a run and its state") {
+    Key("job", .text, "the job's id") { $0.id }
+    Key("kind", .choice, "the kind of run") { $0.kind }
+    Key("title", .text, "a short description") { $0.title }
+    Key("world", .text, "the world in which the job runs, or whose clock limits `job.wait`") { $0.world.id }
+    Key("state", .choice, "whether the job is running, or how it ended") { $0.state }
+    Key("fraction", .number(0...1), "progress from 0 to 1") { $0.fraction }
+    Key(
+      optional: "figures", .raw("figures"),
       "the figures of a load test: `bursts`, `bytes`, `errors`, `reconnections`, `seconds`, and `latency` with `p50`, "
         + "`p95`, `p99` and `maximum` in seconds"
-    )
-    Field("text", \.text, .optional(.text), "the result in one sentence")
-    Field("keepFailure", \.keepFailure, .optional(.text), "why the job's reports are not in the --keep folder")
+    ) { $0.figures() }
+    Key(optional: "text", .text, "the result in one sentence") { $0.outcome?.text }
+    Key(optional: "keepFailure", .text, "why the job's reports are not in the --keep folder") { $0.keepFailure }
   }
 }

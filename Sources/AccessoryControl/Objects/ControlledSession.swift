@@ -55,15 +55,14 @@ final class ControlledSession: SessionHandler {
     let write = Write(bytes)
     writes.append(write)
     pump()
-    world.wait(
-      ControlWait(call, until: deadline, isDone: { [session] in write.bytes.isEmpty || !session.isOpen }) {
-        [weak self] _ in
-        write.isOver = true
-        self?.writes.removeAll { $0 === write }
-        done(bytes.count - write.bytes.count)
-        // The next write may be waiting for the current write to finish.
-        self?.pump()
-      })
+    world.wait(call, until: deadline, isDone: { [session] in write.bytes.isEmpty || !session.isOpen }) {
+      [weak self] _, _ in
+      write.isOver = true
+      self?.writes.removeAll { $0 === write }
+      done(bytes.count - write.bytes.count)
+      // The next write may be waiting for the current write to finish.
+      self?.pump()
+    }
   }
 
   private func pump() {
@@ -75,8 +74,6 @@ final class ControlledSession: SessionHandler {
     }
   }
 
-  func close(_ reason: String?) { session.close(reason) }
-
   /// Closes the session once it has accepted this many bytes, including those that are still in the session's separate
   /// connection.
   func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
@@ -86,7 +83,7 @@ final class ControlledSession: SessionHandler {
       done()
     }
     if isComplete() { return finish() }
-    world.wait(ControlWait(call, until: world.loop.now + .seconds(10), isDone: isComplete) { _ in finish() })
+    world.wait(call, until: world.loop.now + .seconds(10), isDone: isComplete) { _, _ in finish() }
     recheckLater(until: isComplete)
   }
 
@@ -119,12 +116,14 @@ final class ControlledSession: SessionHandler {
   }
 
   func emit(_ name: String, reason: String? = nil) {
-    var news = SessionNews(session: id, name: name, time: world.loop.now)
-    (news.app, news.accessory) = (app?.id, accessory?.id)
-    news.reason = reason
-    if name == "opened" { news.protocolName = session.protocolName }
-    if name == "ended" { news.counters = (session.bytesRead, session.bytesWritten) }
-    world.add(.session(news), for: client)
+    let hasEnded = name == "ended"
+    world.add(
+      .session(id), name,
+      [
+        "session": id, "event": name, "app": app?.id, "accessory": accessory?.id,
+        "protocol": name == "opened" ? session.protocolName : nil, "reason": reason,
+        "bytesRead": hasEnded ? session.bytesRead : nil, "bytesWritten": hasEnded ? session.bytesWritten : nil,
+      ], for: client)
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 

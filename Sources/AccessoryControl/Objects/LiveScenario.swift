@@ -92,17 +92,10 @@ final class LiveScenario {
     for part in parts.values { part.remove() }
     let difference = failure ?? comparison.difference?.description
     let aside = unplayed.isEmpty ? "" : "; not played: \(unplayed.joined(separator: ", "))"
-    let text = isCancelled ? "it was cancelled" : (difference ?? "\(app.name) saw what was expected") + aside
-    var report = ScenarioReport([scenario.name], options: [], program: job.program)
-    if isCancelled {
-      report.stoppedBy = "job.cancel"
-    } else {
-      report.add(
-        ScenarioReport.Run(
-          scenario: scenario.name, summary: scenario.about.summary, client: app.name, passed: difference == nil,
-          text: text, length: world.loop.now - timeline.beginning, timeline: events.map(\.json)))
-    }
-    job.end(report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
+    job.end(
+      scenario, client: app.name, isCancelled: isCancelled, passed: difference == nil,
+      (difference ?? "\(app.name) saw what was expected") + aside, length: world.loop.now - timeline.beginning,
+      events.map(\.json))
   }
 
   /// Returns the app's events in the format that scenarios expect. Events about other accessories, and about
@@ -121,12 +114,12 @@ final class LiveScenario {
     notices.compactMap { notice in
       switch notice.content {
       case .event(let event): return event
-      case .app(let news):
-        guard news.app == app.id, let accessory = news.accessory else { return nil }
+      case .app(let id, let accessory):
+        guard id == app.id, let accessory else { return nil }
         let kinds: [String: TimelineEvent.Kind] = ["connect": .connect, "disconnect": .disconnect]
-        return kinds[news.name].map {
+        return kinds[notice.name].map {
           TimelineEvent(
-            time: news.time, side: .app, kind: $0,
+            time: notice.time, side: .app, kind: $0,
             subject: TimelineEvent.Subject(
               name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
               connectionID: accessory.connectionID))

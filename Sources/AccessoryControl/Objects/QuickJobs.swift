@@ -43,22 +43,32 @@ extension ControlledJob {
       player.tearDown()
       _ = try? loop.advance(by: .milliseconds(100))
       loop.dropWork()
-      let text = isCancelled ? "it was cancelled" : failure ?? verdict.text
-      var report = ScenarioReport([scenario.name], options: [], program: program)
-      if isCancelled {
-        report.stoppedBy = "job.cancel"
-      } else {
-        report.add(
-          ScenarioReport.Run(
-            scenario: scenario.name, summary: scenario.about.summary, client: name,
-            passed: failure == nil && verdict.passed, text: text, length: length - .origin, timeline: lines))
-      }
       end(
-        report, isCancelled: isCancelled, text,
-        ownForms: [
-          .json: "[\(lines.joined(separator: ","))]", .text: "\(scenario.name): \(report.verdict.word): \(text)\n",
-        ])
+        scenario, client: name, isCancelled: isCancelled, passed: failure == nil && verdict.passed,
+        failure ?? verdict.text, length: length - .origin, lines)
     }
+  }
+
+  /// Ends a job that ran a scenario. `timeline` contains the events as JSON.
+  func end(
+    _ scenario: Scenario, client: String, isCancelled: Bool, passed: Bool, _ result: String, length: Duration,
+    _ timeline: [String]
+  ) {
+    let text = isCancelled ? "it was cancelled" : result
+    var report = ScenarioReport([scenario.name], options: [], program: program)
+    if isCancelled {
+      report.stoppedBy = "job.cancel"
+    } else {
+      report.add(
+        ScenarioReport.Run(
+          scenario: scenario.name, summary: scenario.about.summary, client: client, passed: passed, text: text,
+          length: length, timeline: timeline))
+    }
+    end(
+      report, isCancelled: isCancelled, text,
+      ownForms: [
+        .json: "[\(timeline.joined(separator: ","))]", .text: "\(scenario.name): \(report.verdict.word): \(text)\n",
+      ])
   }
 
   func soak(from first: UInt64, count: Int) {

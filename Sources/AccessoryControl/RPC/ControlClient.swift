@@ -9,8 +9,8 @@ import AccessoryFormats
 public final class ControlClient {
   static let mostWaiting = 1_000
 
-  /// Called with each notification that the client receives.
-  package var news: ((ControlNews) -> Void)?
+  /// Called with each notification that the client receives, as a line.
+  package var news: ((String) -> Void)?
   /// Called on a later turn of the loop when ``takesCalls`` may have become true.
   package var changed: (() -> Void)?
   /// Whether everything that the client launches outlives it, as for a single HTTP request.
@@ -22,8 +22,6 @@ public final class ControlClient {
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// Calls that are waiting and that the client can cancel, by request ID.
-  private var waits: [RPCID: ControlCall] = [:]
   /// The events that the client receives, or nil if it receives none.
   var subscription: ControlSubscription?
   /// Whether the client has connected to a ``ControlPort``, which also accepts connections for sessions' bytes.
@@ -40,23 +38,15 @@ public final class ControlClient {
 
   package var isIdle: Bool { waiting == 0 && queue.isEmpty }
 
-  /// Calls a method. `done` is called once with the result, unless the client ends first.
+  /// Calls a method. `done` is called once with the result, unless the client ends first. If `id` is given, the client
+  /// can cancel the call while it is waiting.
   package func call(
-    _ method: String, _ params: JSON5Value, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
-  ) { call(method, params, id: nil, done) }
-
-  func call(
-    _ method: String, _ params: JSON5Value, id: RPCID?, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
+    _ method: String, _ params: JSON5Value, id: RPCID? = nil,
+    _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) {
     guard !isClosed else { return }
     if isReading || !queue.isEmpty { return queue.append { [unowned self] in begin(method, params, id, done) } }
     begin(method, params, id, done)
-  }
-
-  func cancel(_ id: RPCID) -> Bool {
-    guard let wait = waits[id]?.wait, let world = wait.world else { return false }
-    world.cancel(wait)
-    return true
   }
 
   private func beginCalls() {
@@ -69,7 +59,6 @@ public final class ControlClient {
     var isWaiting = false
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
-      if let id { waits[id] = nil }
       // Once a result is sent, its call no longer counts as waiting, so that the client can end.
       if isWaiting { waiting -= 1 }
       done(result)
@@ -79,7 +68,6 @@ public final class ControlClient {
     if !call.isAnswered {
       isWaiting = true
       waiting += 1
-      if let id { waits[id] = call }
     }
     server.settle()
   }
@@ -116,8 +104,8 @@ public final class ControlClient {
 
   // MARK: Notifications
 
-  func notify(_ news: ControlNews) {
-    if !isClosed { self.news?(news) }
+  func notify(_ line: String) {
+    if !isClosed { news?(line) }
   }
 
   /// Lets everything that the client launches from now on outlive the client, without notifying the client about it.

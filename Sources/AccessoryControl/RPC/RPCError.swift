@@ -7,77 +7,39 @@ import AccessoryFormats
 ///  "data":{"kind":"method","advice":"…"}}
 /// ```
 package struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors that programs can distinguish. The kind determines the JSON-RPC code.
+  /// The kinds of errors that programs can distinguish, as ``summary`` describes them.
   package enum Kind: String, CaseIterable, Sendable {
-    case parse
-    /// The line is JSON but not a request.
-    case request
-    case method
-    case params
-    case unknown
-    case gone
-    /// The object's state does not allow the request.
-    case state
-    /// The device or the accessory refused the session.
-    case refused
-    /// The request needs virtual time but the world runs in real time, or vice versa.
-    case time
-    case address
-    case limit
-    /// The request needs an option that was not given when the server was started.
-    case notAllowed
-    case server
+    case parse, request, method, params, unknown, gone, state, refused, time, address, limit, notAllowed, server
 
-    package var code: Int {
-      switch self {
-      case .parse: -32700
-      case .request: -32600
-      case .method: -32601
-      case .params: -32602
-      case .server: -32603
-      case .unknown: -32001
-      case .gone: -32002
-      case .state: -32003
-      case .refused: -32004
-      case .time: -32005
-      case .address: -32006
-      case .limit: -32007
-      case .notAllowed: -32008
-      }
-    }
-
+    package var code: Int { entry.code }
     /// A description of when the error occurs, for the documentation.
-    package var summary: String {
+    package var summary: String { entry.summary }
+
+    private var entry: (code: Int, summary: String) {
       switch self {
-      case .parse: "the line is not JSON, or too long"
-      case .request: "the line is JSON, but not a JSON-RPC 2.0 request"
-      case .method: "there is no such method"
-      case .params: "a parameter is unknown, missing or wrong; `problems` lists each one with its `path`"
-      case .server: "a bug in easim; please report it"
-      case .unknown: "no such object ever existed"
-      case .gone: "the object no longer exists"
-      case .state: "the object's state does not allow this"
-      case .refused: "the session was refused"
-      case .time: "the method needs virtual time but the world runs in real time, or vice versa"
-      case .address: "the address cannot be used, or the server has no address"
-      case .limit: "a limit of the server is reached"
-      case .notAllowed: "the server was started without the option required for this, or the token is wrong"
+      case .parse: (-32700, "the line is not JSON, or too long")
+      case .request: (-32600, "the line is JSON, but not a JSON-RPC 2.0 request")
+      case .method: (-32601, "there is no such method")
+      case .params: (-32602, "a parameter is unknown, missing or wrong; `problems` lists each one with its `path`")
+      case .server: (-32603, "a bug in easim; please report it")
+      case .unknown: (-32001, "no such object ever existed")
+      case .gone: (-32002, "the object no longer exists")
+      case .state: (-32003, "the object's state does not allow this")
+      case .refused: (-32004, "the session was refused")
+      case .time: (-32005, "the method needs virtual time but the world runs in real time, or vice versa")
+      case .address: (-32006, "the address cannot be used, or the server has no address")
+      case .limit: (-32007, "a limit of the server is reached")
+      case .notAllowed:
+        (-32008, "the server was started without the option required for this, or the token is wrong")
       }
     }
-  }
-
-  /// An invalid parameter.
-  package struct Problem: Equatable, Sendable {
-    /// The path of the invalid value, such as `protocols[1]`, or an empty string if the whole object is invalid.
-    package var path: String
-    package var message: String
   }
 
   package var kind: Kind
   package var message: String
   /// Advice on how to fix the problem, or nil if the message already contains advice.
   package var advice: String?
-  package var problems: [Problem] = []
+  package var problems: [SourceProblem] = []
 
   package init(_ kind: Kind, _ message: String, advice: String? = nil) {
     self.kind = kind
@@ -89,10 +51,9 @@ package struct RPCError: Error, Equatable, Sendable {
   /// of `method`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
-      let message = record.map {
-        problem.message.replacing(" in \($0)", with: " in the parameters of \(method)")
-      }
-      return Problem(path: problem.path, message: message ?? problem.message)
+      var problem = problem
+      if let record { problem.message.replace(" in \(record)", with: " in the parameters of \(method)") }
+      return problem
     }
     self.init(
       .params, listed.map { $0.path.isEmpty ? $0.message : "\($0.path): \($0.message)" }.joined(separator: "; "))

@@ -14,7 +14,7 @@ final class HTTPExchange {
   private var isSuspended = false
   var isStream = false
   var isEnding = false
-  var unsent = UnsentNews(.events)
+  var unsent = UnsentNews(before: "data: ", after: "\n")
   var onEnd: (() -> Void)?
 
   init(_ connection: OpaquePointer, began: Instant) {

@@ -73,7 +73,7 @@ final class HTTPServer: DescriptorHandler {
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
-    gate = token.map { HTTPGate(host: host, port: bound, token: $0) } ?? HTTPGate(metricsOf: host, port: bound)
+    gate = HTTPGate(host: host, port: bound, token: token)
     address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
     self.listener = listener
     accept = { [weak self] in self?.handle($0) }
@@ -344,7 +344,7 @@ final class HTTPServer: DescriptorHandler {
       if dropped > 0 { report(.readerDropped(events: dropped)) }
     }
     client.news = { [weak self, weak exchange] news in
-      guard let exchange, exchange.unsent.add(news), exchange.resume() else { return }
+      guard let exchange, exchange.unsent.add(notification: news), exchange.resume() else { return }
       self?.runSoon()
     }
     guard

@@ -56,7 +56,12 @@ private struct ServeOptions: CommandOptions {
 private func runServe(_ options: ServeOptions, _ console: Console) throws -> ExitCode {
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   var settings = ControlServer.Settings(options.shared, on: runtime.loop)
-  settings.kept = try options.keep.map { path throws(UsageError) in try KeptFolder(path) }
+  settings.kept = try options.keep.map { path throws(UsageError) in
+    for folder in [path, "\(path)/captures", "\(path)/runs"] {
+      try PatientFile.makeFolder(folder, named: "--keep \(path)")
+    }
+    return KeptFolder(path)
+  }
   let server = ControlServer(settings, on: runtime.loop)
   let socket = try options.control.map { path in
     try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
