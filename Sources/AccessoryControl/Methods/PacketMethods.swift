@@ -20,7 +20,7 @@ extension ControlMethods {
     ControlMethod(
       later: "packet.list",
       "Get the packets after a given number, as the device sees them, or as the accessory does if it is at another "
-        + "address. The server keeps the last \(PacketLog.Limits().packets) packets.",
+        + "address. The server keeps the last \(PacketLog.usualPackets) packets.",
       .init(
         "listing packets", .world,
         Argument("after", .integer(0...Int.max), "only packets numbered higher than this", from: 0),
@@ -86,7 +86,7 @@ extension ControlMethods {
     Key(
       "fields", .raw("fields"),
       "the fields, each with its `name`, `value`, `offset` and `length` in bytes, and the `fields` inside it"
-    ) { .array(PacketField.fields(of: $0).map(\.tree)) }
+    ) { .array(PacketFields.of($0)) }
   }
 }
 

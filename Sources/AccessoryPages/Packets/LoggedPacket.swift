@@ -20,7 +20,7 @@ package struct LoggedPacket: Equatable, Sendable {
   /// The ID of the accessory or host that the cable belongs to.
   package var accessory = ""
   package var from = Cable.End.accessory
-  package var event = Event.packet
+  package var event: Event
   /// The protocol of the native channel on which the packet was sent, or nil if the packet was not sent on a native
   /// channel.
   package var channel: String?
@@ -33,6 +33,8 @@ package struct LoggedPacket: Equatable, Sendable {
   package var isRepeated = false
   package var bytes: [UInt8] = []
   var told = Told.text("")
+
+  init(_ event: Event, header: PacketHeader? = nil) { (self.event, self.header) = (event, header) }
 
   enum Told: Equatable {
     case text(String)

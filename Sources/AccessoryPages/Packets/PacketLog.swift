@@ -9,23 +9,19 @@ import IAP2
 /// `packet.record`. Each cable's first packets are always kept. The first packets show how the accessory connected, and
 /// they include the SYN, which defines the link sessions.
 ///
-/// Invariant: the log keeps the newest packets, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes, or far
-/// fewer while recording is off.
+/// Invariant: the log keeps the newest packets, up to a number of packets and of bytes, or far fewer while recording is
+/// off.
 package final class PacketLog {
-  package struct Limits: Equatable, Sendable {
-    package var packets = 100_000
-    package var bytes = 32 << 20
-    /// How many packets are kept for each cable even while recording is off.
-    package var firstPackets = 96
-    /// How many packets are kept in a world that has never been recorded. The limit is low, because there may be a
-    /// thousand such worlds.
-    package var quietPackets = 2_000
-    package var quietBytes = 1 << 20
+  /// How many packets are kept by default.
+  package static let usualPackets = 100_000
+  /// How many packets are kept for each cable even while recording is off.
+  static let firstPackets = 96
+  /// How much is kept in a world that has never been recorded. The limits are low, because there may be a thousand such
+  /// worlds.
+  private static let (quietPackets, quietBytes) = (2_000, 1 << 20)
 
-    package init() {}
-  }
-
-  private let limits: Limits
+  private let mostPackets: Int
+  private let mostBytes: Int
   private var packets = Queue<LoggedPacket>()
   private var byteCount = 0
   private var cableCount = 0
@@ -35,7 +31,9 @@ package final class PacketLog {
   /// Called after each packet.
   package var changed: () -> Void = {}
 
-  package init(_ limits: Limits = Limits()) { self.limits = limits }
+  package init(packets: Int = PacketLog.usualPackets, bytes: Int = 32 << 20) {
+    (mostPackets, mostBytes) = (packets, bytes)
+  }
 
   /// The number of the oldest packet in the log, or of the next packet if the log is empty.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
@@ -54,14 +52,13 @@ package final class PacketLog {
         numbers[cable] = cableCount
         numbers[cable - Self.cables] = nil
       }
-      return PacketWitness(
-        self, cable: numbers[cable] ?? cableCount, protocolName, of: owner, atLeast: limits.firstPackets)
+      return witness(of: owner, cable: numbers[cable] ?? cableCount, protocolName: protocolName)
     }
   }
 
   /// Creates a witness for one channel of a cable. The caller gives each cable in the log a different number.
   package func witness(of owner: String, cable: Int, protocolName: String?) -> any CableWitness {
-    PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
+    PacketWitness(self, cable: cable, protocolName, of: owner)
   }
 
   /// Returns the packets that come after packet `number`, oldest first.
@@ -81,9 +78,8 @@ package final class PacketLog {
     packet.number = lastNumber
     packets.append(packet)
     byteCount += packet.bytes.count
-    let most = hasRecorded ? limits.packets : limits.quietPackets
-    let mostBytes = hasRecorded ? limits.bytes : limits.quietBytes
-    while packets.count > most || byteCount > mostBytes, let oldest = packets.popFirst() {
+    let (most, bytes) = hasRecorded ? (mostPackets, mostBytes) : (Self.quietPackets, Self.quietBytes)
+    while packets.count > most || byteCount > bytes, let oldest = packets.popFirst() {
       byteCount -= oldest.bytes.count
     }
     changed()

@@ -8,7 +8,8 @@ final class PacketWitness: CableWitness {
   private let cable: Int
   private let protocolName: String?
   private let accessory: String
-  private var left: Int
+  /// How many more packets are recorded even while recording is off.
+  private var left = PacketLog.firstPackets
   private var fromAccessory = Direction()
   private var fromDevice = Direction()
   private var narrator = PacketNarrator()
@@ -21,8 +22,8 @@ final class PacketWitness: CableWitness {
     var highest: UInt8?
   }
 
-  init(_ log: PacketLog, cable: Int, _ protocolName: String?, of owner: String, atLeast: Int) {
-    (self.log, self.cable, self.protocolName, accessory, left) = (log, cable, protocolName, owner, atLeast)
+  init(_ log: PacketLog, cable: Int, _ protocolName: String?, of owner: String) {
+    (self.log, self.cable, self.protocolName, accessory) = (log, cable, protocolName, owner)
   }
 
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
@@ -32,9 +33,9 @@ final class PacketWitness: CableWitness {
       return
     }
     if let protocolName {
-      var entry = LoggedPacket()
-      (entry.event, entry.channel) = (.transfer, protocolName)
-      return add(&entry, .text("SIDE \(protocolName) \(bytes.byteCount.counted("byte"))"), bytes, end, time)
+      var entry = LoggedPacket(.transfer)
+      entry.channel = protocolName
+      return add(entry, .text("SIDE \(protocolName) \(bytes.byteCount.counted("byte"))"), bytes, end, time)
     }
     switch end {
     case .accessory: scan(bytes, &fromAccessory, end, time)
@@ -48,17 +49,17 @@ final class PacketWitness: CableWitness {
     var told = PacketNarrator()
     swap(&told, &narrator)
     scanner.forEach(in: bytes) { piece, packet in
-      var entry = LoggedPacket()
-      (entry.event, entry.fault) = (.fault, fault)
+      var entry = LoggedPacket(.fault)
+      entry.fault = fault
       switch piece {
       case .packet(let header, _):
         (entry.header, entry.kind) = (header, told.kind(of: header.session))
-        add(&entry, .packet(told, header), packet, end, time)
+        add(entry, .packet(told, header), packet, end, time)
       case .spoiled(let header, _):
         entry.header = header
-        add(&entry, .text(told.spoiledLine(for: header)), packet, end, time)
+        add(entry, .text(told.spoiledLine(for: header)), packet, end, time)
       case .detection, .legacy, .skipped:
-        add(&entry, .text("\(packet.byteCount.counted("byte"))"), packet, end, time)
+        add(entry, .text("\(packet.byteCount.counted("byte"))"), packet, end, time)
       }
     }
     swap(&told, &narrator)
@@ -71,12 +72,13 @@ final class PacketWitness: CableWitness {
     direction.scanner.forEach(in: bytes) { piece, packet in
       switch piece {
       case .packet(let header, _): add(header, packet, &highest, end, time)
-      case .spoiled(let header, _): spoiled(header, packet, end, time)
-      case .detection: add(.detection, "DETECT", packet, end, time)
-      case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
+      case .spoiled(let header, _):
+        add(LoggedPacket(.spoiled, header: header), .text(narrator.spoiledLine(for: header)), packet, end, time)
+      case .detection: add(LoggedPacket(.detection), .text("DETECT"), packet, end, time)
+      case .legacy: add(LoggedPacket(.iap1), .text(narrator.legacyLine(packet)), packet, end, time)
       // These bytes belong to a packet whose beginning was skipped.
       case .skipped where isTorn: break
-      case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
+      case .skipped(let skipped): add(LoggedPacket(.skipped), .text("SKIPPED \(skipped)"), packet, end, time)
       }
     }
     direction.highest = highest
@@ -85,8 +87,7 @@ final class PacketWitness: CableWitness {
   private func add(
     _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Cable.End, _ time: Instant
   ) {
-    var entry = LoggedPacket()
-    entry.header = header
+    var entry = LoggedPacket(.packet, header: header)
     // The SYN tells the narrator which sessions the link has.
     if header.control.contains(.syn) { _ = narrator.line(for: header, packet: packet) }
     entry.kind = narrator.kind(of: header.session)
@@ -97,26 +98,13 @@ final class PacketWitness: CableWitness {
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }
-    add(&entry, .packet(narrator, header), packet, end, time)
-  }
-
-  private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Cable.End, _ time: Instant) {
-    var entry = LoggedPacket()
-    (entry.event, entry.header) = (.spoiled, header)
-    add(&entry, .text(narrator.spoiledLine(for: header)), packet, end, time)
+    add(entry, .packet(narrator, header), packet, end, time)
   }
 
   private func add(
-    _ event: LoggedPacket.Event, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
+    _ entry: LoggedPacket, _ told: LoggedPacket.Told, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
   ) {
-    var entry = LoggedPacket()
-    entry.event = event
-    add(&entry, .text(text), bytes, end, time)
-  }
-
-  private func add(
-    _ entry: inout LoggedPacket, _ told: LoggedPacket.Told, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
-  ) {
+    var entry = entry
     left = max(0, left - 1)
     (entry.time, entry.cable, entry.accessory, entry.from) = (time, cable, accessory, end)
     (entry.told, entry.bytes) = (told, bytes.withUnsafeBytes { [UInt8]($0) })

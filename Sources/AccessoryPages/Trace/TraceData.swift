@@ -13,11 +13,10 @@ struct TraceData {
   private static let shortest = 64
 
   private let recorder: TraceRecorder
-  private let verdict: TraceVerdict
   private var cutCount = 0
   private var droppedCount = 0
 
-  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
+  private init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
   /// Returns the whole JSON object, which contains `runs` or, if there are none, the run of `recorder`. The character
   /// `<` is escaped, so that no text can close the HTML element that contains the object.
@@ -27,11 +26,11 @@ struct TraceData {
       "text": verdict.text,
     ]
     if runs.isEmpty {
-      var data = TraceData(recorder, verdict)
+      var data = TraceData(recorder)
       object.add(data.object())
     } else {
       let parts = runs.map { run in
-        var data = TraceData(run.recorder, run.verdict)
+        var data = TraceData(run.recorder)
         var part: JSONObject = [
           "group": run.group, "name": run.name, "verdict": run.verdict.word, "text": run.verdict.text,
         ]
@@ -114,7 +113,7 @@ struct TraceData {
     ]
     // The page itself derives the fields of data packets, and of acknowledgements without a payload.
     if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
-      more.add("fields", JSON5Value.array(PacketField.fields(of: packet).map(\.tree)))
+      more.add("fields", JSON5Value.array(PacketFields.of(packet)))
     }
     return more == [:] ? nil : more.text
   }

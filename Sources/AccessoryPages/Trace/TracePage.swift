@@ -2,28 +2,20 @@ import AccessoryFormats
 
 /// The page of a trace, which is a single document. The page contains the data and the live page's style and modules,
 /// and loads no other files.
-struct TracePage {
-  private let recorder: TraceRecorder
-  private let verdict: TraceVerdict
-  private let runs: [TracedRun]
-
-  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) {
-    (self.recorder, self.verdict, self.runs) = (recorder, verdict, runs)
-  }
-
-  var html: [UInt8] {
+enum TracePage {
+  static func html(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> [UInt8] {
     let title = MarkupText.escaped("\(verdict.word): \(recorder.command)")
     let head = """
       <!doctype html>
       <html lang="en">
       <head>
       <meta charset="utf-8">
-      <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
+      <meta http-equiv="Content-Security-Policy" content="\(policy)">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       <title>\(title)</title>
       <style>
-      \(PageLook.style)\(Self.text("style.css"))
+      \(PageLook.style)\(text("style.css"))
       </style>
       </head>
       <body class="trace">
@@ -32,7 +24,7 @@ struct TracePage {
       <noscript>A trace needs JavaScript; it uses no network.</noscript>
       <script type="application/json" id="data">
       """
-    let tail = "</script>\n<script type=\"module\">\n\(Self.program)\n</script>\n</body>\n</html>\n"
+    let tail = "</script>\n<script type=\"module\">\n\(program)\n</script>\n</body>\n</html>\n"
     return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 

@@ -47,10 +47,8 @@ public final class TraceRecorder {
   public convenience init(
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
   ) {
-    var limits = PacketLog.Limits()
     // The log may become larger than the page's limit, because long packets are cut later.
-    (limits.packets, limits.bytes) = (500_000, limit * 4)
-    let log = PacketLog(limits)
+    let log = PacketLog(packets: 500_000, bytes: limit * 4)
     log.isRecording = true
     self.init(program: program, command: command, time: time, limit: limit, log)
   }
@@ -105,12 +103,11 @@ public final class TraceRecorder {
     }
   }
 
-  /// Returns the page as HTML.
-  public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
-
-  /// Returns a page that shows other runs side by side. Only the verdict and the command at the top come from this
-  /// recorder.
-  public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
+  /// Returns the page as HTML. If there are other runs, the page shows them side by side, and only the verdict and the
+  /// command at the top come from this recorder.
+  public func page(_ verdict: TraceVerdict, of runs: [TracedRun] = []) -> [UInt8] {
+    TracePage.html(self, verdict, runs)
+  }
 }
 
 /// One of the runs in a trace.

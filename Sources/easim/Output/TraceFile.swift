@@ -69,7 +69,6 @@ final class TraceFile {
     guard isWanted else { return }
     var verdict = verdict ?? TraceVerdict(code == .done ? "finished" : "failed", lastLine)
     if code != .done, verdict.word == "passed" { verdict = TraceVerdict("failed", lastLine) }
-    let page = runs.isEmpty ? recorder.page(verdict) : recorder.page(verdict, of: runs)
-    if let reason = PatientFile.write(page, to: file) { console.lose(name, reason) }
+    if let reason = PatientFile.write(recorder.page(verdict, of: runs), to: file) { console.lose(name, reason) }
   }
 }

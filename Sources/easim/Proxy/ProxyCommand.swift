@@ -118,10 +118,8 @@ private final class PacketLines {
   private let taps = CableTaps()
 
   init(_ console: Console, of address: String) {
-    var limits = PacketLog.Limits()
     // Packets are printed immediately, so the list needs room for only one.
-    limits.packets = 1
-    let log = PacketLog(limits)
+    let log = PacketLog(packets: 1)
     log.isRecording = true
     log.changed = { [unowned log] in
       guard let packet = log.packet(log.lastNumber) else { return }
