@@ -32,14 +32,7 @@ package enum FixedText {
 
   /// Returns nanoseconds converted to a suitable unit, such as "12.5 µs", "1.25 ms" or "2.000 s".
   package static func time(_ nanoseconds: Double, unlike other: Double? = nil) -> String {
-    let (unit, name, places) =
-      switch nanoseconds.magnitude {
-      case ..<1_000: (1.0, "ns", 0)
-      case ..<1_000_000: (1e3, "µs", 1)
-      case ..<1_000_000_000: (1e6, "ms", 2)
-      default: (1e9, "s", 3)
-      }
-    return "\(text(nanoseconds / unit, places: places, unlike: other.map { $0 / unit })) \(name)"
+    scaled(nanoseconds, other, [(1, "ns", 0), (1e3, "µs", 1), (1e6, "ms", 2), (1e9, "s", 3)])
   }
 
   /// Returns a duration such as "0.412 s" or "1 h 2 min 3 s".
@@ -52,14 +45,25 @@ package enum FixedText {
 
   /// Returns a rate in bytes per second, converted to a suitable unit, such as "7.50 kB/s".
   package static func rate(_ bytesPerSecond: Double, unlike other: Double? = nil) -> String {
-    let (unit, name) =
-      switch bytesPerSecond.magnitude {
-      case ..<1_000: (1.0, "B/s")
-      case ..<1_000_000: (1e3, "kB/s")
-      case ..<1_000_000_000: (1e6, "MB/s")
-      default: (1e9, "GB/s")
-      }
-    let places = unit == 1 ? 0 : 2
-    return "\(text(bytesPerSecond / unit, places: places, unlike: other.map { $0 / unit })) \(name)"
+    scaled(bytesPerSecond, other, [(1, "B/s", 0), (1e3, "kB/s", 2), (1e6, "MB/s", 2), (1e9, "GB/s", 2)])
+  }
+
+  /// Returns a number in the largest unit that is not larger than the number.
+  private static func scaled(
+    _ value: Double, _ other: Double?, _ units: [(size: Double, name: String, places: Int)]
+  ) -> String {
+    let unit = units.last { value.magnitude >= $0.size } ?? units[0]
+    return "\(text(value / unit.size, places: unit.places, unlike: other.map { $0 / unit.size })) \(unit.name)"
+  }
+}
+
+package enum CSVText {
+  /// Returns a CSV cell that conforms to RFC 4180. Text that a spreadsheet would treat as a formula, such as the name
+  /// of a hostile accessory, is escaped so that it remains text.
+  package static func cell(_ text: String) -> String {
+    var text = String(text.printable(keeping: ["\t", "\n"]))
+    if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }
+    guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
+    return "\"\(text.replacing("\"", with: "\"\""))\""
   }
 }

@@ -14,7 +14,7 @@ public struct ReportCheck: Equatable, Sendable {
   /// The reason the condition was not met, or nil if the condition was met or the reason is unknown.
   package var cause: String?
 
-  /// Creates a check. Creates a check. If there is no name, `text` must begin with the goal.
+  /// Creates a check. If there is no name, `text` must begin with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil

@@ -45,12 +45,4 @@ extension ReportFigure.Unit {
     case .number: FixedText.text(value, places: 1)
     }
   }
-
-  var axis: Axis.Unit {
-    switch self {
-    case .time: .time
-    case .rate: .rate
-    case .count, .number: .count
-    }
-  }
 }

@@ -7,7 +7,7 @@ public struct ReportCase: Equatable, Sendable {
     case passed
     /// The check could not be evaluated, for the given reason.
     case skipped(String)
-    /// The check failed. The check failed. The values are a sentence, a word for the kind of failure, and details that
+    /// The check failed. The values are a sentence, a word for the kind of failure, and details that
     /// are shown below the sentence.
     case failed(String, kind: String? = nil, details: String = "")
   }
@@ -67,14 +67,8 @@ public struct ReportSuite: WritableReport {
 
   /// The suite as JUnit XML.
   public var xml: String {
-    var (failures, skipped) = (0, 0)
-    for test in cases {
-      switch test.outcome {
-      case .passed: break
-      case .skipped: skipped += 1
-      case .failed: failures += 1
-      }
-    }
+    let failures = cases.count(where: \.isFailed)
+    let skipped = cases.count { if case .skipped = $0.outcome { true } else { false } }
     let counts = "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"0\" skipped=\"\(skipped)\""
     let out = output.map { "\n    <system-out>\(MarkupText.escaped($0))</system-out>" } ?? ""
     return """

@@ -52,9 +52,7 @@ public enum Verdict: Equatable, Sendable {
     case .empty(let reason): [reason]
     }
   }
-}
 
-extension Verdict {
   /// The verdict's word, capitalized for use in a headline.
   package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 }

@@ -5,14 +5,7 @@ import Glibc
 ///
 /// Invariants: the range is not empty, and at least two values have labels. All labels on an axis are different.
 package struct Axis {
-  /// The kind of value, which determines how labels are formatted.
-  package enum Unit {
-    case time
-    case rate
-    case count
-    /// A percentile as a number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
-    case nines
-  }
+  package typealias Unit = ReportFigure.Unit
 
   package let low: Double
   package let high: Double
@@ -60,7 +53,7 @@ package struct Axis {
     self.init(low: bottom, high: top, isLogarithmic: true, values.map { ($0, Self.text($0, $0, $0, unit)) })
   }
 
-  /// Creates an axis for percentiles with up to `most` nines.
+  /// Creates an axis for percentiles as a number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %. There are up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
     // On a longer axis, there is no room for a mark at 50 %.
@@ -102,8 +95,10 @@ package struct Axis {
     let power = pow(10, floor(log10(max(least, 1e-9))))
     let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
     // The marks on an axis of counts must be whole numbers.
-    if case .count = unit { return max(1, step) }
-    return step
+    switch unit {
+    case .count, .number: return max(1, step)
+    case .time, .rate: return step
+    }
   }
 
   private static func text(_ value: Double, _ step: Double, _ size: Double, _ unit: Unit) -> String {
@@ -112,7 +107,7 @@ package struct Axis {
       case .time:
         [(" h", 3_600e9), (" min", 60e9), (" s", 1e9), (" ms", 1e6), (" µs", 1e3), (" ns", 1)]
       case .rate: [(" GB/s", 1e9), (" MB/s", 1e6), (" kB/s", 1e3), (" B/s", 1)]
-      case .count, .nines: [("", 1)]
+      case .count, .number: [("", 1)]
       }
     if value == 0 { return "0" }
     // Minutes and hours are used only if every mark is a whole number of them.

@@ -246,7 +246,7 @@ public struct ReportTrend: WritableReport {
     }
     var plot = Plot(
       width, x: Axis(rows: marks, high: Double(runs.count)),
-      y: Axis(to: (row.values + goals.map(\.at)).reduce(0, max) * 1.05, row.unit.axis, marks: 4), height: 180)
+      y: Axis(to: (row.values + goals.map(\.at)).reduce(0, max) * 1.05, row.unit, marks: 4), height: 180)
     let points = row.values.enumerated().map { (x: Double($0.offset) + 0.5, y: $0.element) }
     plot.line("line0 \(row.name)", points)
     for (index, point) in points.enumerated() {

@@ -5,7 +5,7 @@ extension RecordShape {
   /// as rules about several keys. If `key` is given, a document that contains this key extends another document and may
   /// omit required keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
-    var definitions = SchemaDefinitions()
+    var definitions = SharedSchemas()
     var members: [JSON5Member]
     if let key {
       members = definitions.members(of: partial)
@@ -18,7 +18,7 @@ extension RecordShape {
 
   /// Returns the JSON Schema for documents that can have any of several shapes.
   public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
-    var definitions = SchemaDefinitions()
+    var definitions = SharedSchemas()
     let either = definitions.schema(of: .either(shapes.map(Shape.record)))
     guard case .object(let members) = either.content else { preconditionFailure("a schema is an object") }
     return definitions.document(id, [.init("title", .text(title))] + members)
@@ -55,55 +55,50 @@ extension RecordShape {
   private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
 }
 
-/// A set of schemas that share their definitions within one document, like `components` in OpenRPC. Objects may have
-/// additional keys, so that later versions can add keys.
-public struct SharedSchemas {
-  private var definitions: SchemaDefinitions
-
-  /// Creates an empty set of schemas. `documents` maps names to the objects that other documents describe.
-  public init(documents: [String: RecordShape]) {
-    definitions = SchemaDefinitions()
-    (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
-  }
-
-  /// Returns a value's schema.
-  public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
-
-  /// The definitions used by the schemas created so far, keyed by name.
-  public var all: JSON5Value { .object(definitions.all) }
-}
-
 extension Shape {
   fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
 }
 
-private struct SchemaDefinitions {
-  var place = "#/$defs/"
+/// A set of schemas that share their definitions within one document.
+public struct SharedSchemas {
+  private let place: String
   /// Whether objects may have keys that the schema does not name, such as keys that a later version adds.
-  var isOpen = false
+  private let isOpen: Bool
   /// The shapes that ``Shape/document(_:)`` refers to, keyed by name.
-  var documents: [String: RecordShape] = [:]
-  private(set) var all: [JSON5Member] = []
+  private let documents: [String: RecordShape]
+  private var definitions: [JSON5Member] = []
 
-  func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
+  /// Creates a set of schemas for a document of its own, whose definitions are in `$defs`.
+  fileprivate init() { (place, isOpen, documents) = ("#/$defs/", false, [:]) }
+
+  /// Creates a set of schemas whose definitions are in `components`, as in OpenRPC. `documents` maps names to the
+  /// objects that other documents describe.
+  public init(documents: [String: RecordShape]) {
+    (place, isOpen, self.documents) = ("#/components/schemas/", true, documents)
+  }
+
+  /// The definitions used by the schemas created so far, keyed by name.
+  public var all: JSON5Value { .object(definitions) }
+
+  fileprivate func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
     let root: [JSON5Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
     ]
-    return .object(root + members + [.init("$defs", .object(all))])
+    return .object(root + members + [.init("$defs", all)])
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
     // Client code is generated from schemas that allow unknown keys, so names must be valid identifiers.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
     // Several types in one document may have the same name.
-    while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
+    while isOpen, let there = definitions.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
     { name += "Other" }
-    if !all.contains(where: { $0.key == name }) {
+    if !definitions.contains(where: { $0.key == name }) {
       // Reserves the definition's position in the list so that the definitions stay in document order.
-      all.append(JSON5Member(name, .null))
+      definitions.append(JSON5Member(name, .null))
       let made = schema(&self)
-      if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
+      if let place = definitions.firstIndex(where: { $0.key == name }) { definitions[place].value = made }
     }
     return .object([JSON5Member("$ref", .text(place + name))])
   }
@@ -115,7 +110,7 @@ private struct SchemaDefinitions {
     return all.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 
-  mutating func members(of record: RecordShape, discriminator: String? = nil) -> [JSON5Member] {
+  fileprivate mutating func members(of record: RecordShape, discriminator: String? = nil) -> [JSON5Member] {
     var members: [JSON5Member] = [
       .init("title", .text([record.owner, record.name].compactMap(\.self).joined(separator: " ")))
     ]
@@ -137,7 +132,8 @@ private struct SchemaDefinitions {
     return members + record.rules
   }
 
-  mutating func schema(of shape: Shape) -> JSON5Value {
+  /// Returns a value's schema.
+  public mutating func schema(of shape: Shape) -> JSON5Value {
     func object(_ members: JSON5Member...) -> JSON5Value { .object(members) }
     switch shape {
     case .text(let text): return schema(of: text)

@@ -64,3 +64,200 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The shard as text, such as "3/8".
   public var description: String { "\(index)/\(count)" }
 }
+
+/// The shards that a report contains. The set is complete if the run is not divided, or if the reports of all its
+/// shards have been merged.
+public struct ShardSet: Equatable, Sendable {
+  /// The complete set.
+  public static let whole = ShardSet(.whole)
+
+  /// The number of shards into which the run is divided.
+  public private(set) var count: Int
+  /// The shards in the report, as ranges in ascending order, with gaps between the ranges.
+  fileprivate var ranges: [ClosedRange<Int>]
+
+  /// Creates a set with a single shard.
+  public init(_ shard: Shard) {
+    (count, ranges) = (shard.count, [shard.index...shard.index])
+  }
+
+  /// Creates a set, or returns nil if the values are not valid.
+  init?(count: Int, ranges: [ClosedRange<Int>]) {
+    guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
+      last.upperBound <= count,
+      zip(ranges, ranges.dropFirst()).allSatisfy({ $0.upperBound < $1.lowerBound })
+    else { return nil }
+    (self.count, self.ranges) = (count, ranges)
+    normalize()
+  }
+
+  /// Whether no shard is missing.
+  public var isComplete: Bool { count == 1 }
+
+  /// The shard if the set contains exactly one, or nil otherwise.
+  public var only: Shard? { present == 1 ? Shard(ranges[0].lowerBound, of: count) : nil }
+
+  /// How many shards the report contains.
+  public var present: Int { ranges.reduce(0) { $0 + $1.count } }
+
+  /// How many shards are missing.
+  public var missingCount: Int { count - present }
+
+  /// Returns the missing shards with the lowest numbers, but no more than `most`.
+  public func missing(atMost most: Int) -> [Shard] {
+    var found: [Shard] = []
+    var next = 1
+    for range in ranges + [count + 1...count + 1] {
+      while next < range.lowerBound, found.count < most {
+        if let shard = Shard(next, of: count) { found.append(shard) }
+        next += 1
+      }
+      next = range.upperBound + 1
+    }
+    return found
+  }
+
+  /// Returns how many of a run's `total` items belong to the shards in this set.
+  public func share(of total: Int) -> Int {
+    ranges.reduce(0) { sum, range in
+      guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
+        return sum
+      }
+      return sum + last.share(of: total).upperBound - first.share(of: total).lowerBound
+    }
+  }
+
+  /// Adds other shards of the same run.
+  public mutating func add(_ other: ShardSet) throws(ReportSumError) {
+    guard !isComplete, !other.isComplete else { throw .wholeRun }
+    guard count == other.count else { throw .otherDivision(count, other.count) }
+    var all: [ClosedRange<Int>] = []
+    for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      guard let last = all.last else {
+        all.append(range)
+        continue
+      }
+      if range.lowerBound <= last.upperBound, let twice = Shard(range.lowerBound, of: count) { throw .twice(twice) }
+      if range.lowerBound == last.upperBound + 1 {
+        all[all.count - 1] = last.lowerBound...range.upperBound
+      } else {
+        all.append(range)
+      }
+    }
+    ranges = all
+    normalize()
+  }
+
+  /// If no shard is missing, replaces this set with that of an undivided run, so that complete sets are equal.
+  private mutating func normalize() {
+    if present == count { self = .whole }
+  }
+
+  /// The shards as text, such as "shard 3/8" or "shards 1-4 and 6 of 8", or an empty string for a whole run.
+  public var text: String {
+    if isComplete { return "" }
+    if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
+    var shown = ranges.prefix(10).map { range in
+      range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound)-\(range.upperBound)"
+    }
+    if ranges.count > 10 { shown.append("others") }
+    let last = shown.removeLast()
+    let list = shown.isEmpty ? last : "\(shown.joined(separator: ", ")) and \(last)"
+    return "shards \(list) of \(count)"
+  }
+
+  /// A message that lists the missing shards and says how to run them, or nil if no shard is missing.
+  public var missingText: String? {
+    guard missingCount > 0 else { return nil }
+    var names = missing(atMost: 20).map(\.description)
+    if missingCount > names.count { names.append("\(missingCount - names.count) more") }
+    return
+      "\(missingCount.counted("shard")) of \(count) missing: \(names.joined(separator: ", ")); run each of them again "
+      + "with --shard and --report, and merge the new reports with the existing ones"
+  }
+
+  /// A message that lists the shards missing from a merged report, or nil for a single shard, whose report is complete
+  /// on its own.
+  public var gap: String? { only == nil ? missingText : nil }
+}
+
+/// The reason the reports of two runs cannot be merged.
+public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// One of the reports already covers a whole run, so there is no shard to add.
+  case wholeRun
+  /// The reports belong to runs with different numbers of shards.
+  case otherDivision(Int, Int)
+  case twice(Shard)
+  /// The reports belong to different runs. The text describes how the runs differ.
+  case otherRun(String)
+  case tooMuchCounted
+  /// The merged report would have too many entries. The text gives details.
+  case tooMany(String)
+
+  /// A description of the error.
+  public var description: String {
+    switch self {
+    case .wholeRun: "only shards of one run can be merged, but one of these reports covers a whole run"
+    case .otherDivision(let one, let other): "one run was divided into \(one) shards, the other into \(other)"
+    case .twice(let shard): "shard \(shard) is in two reports"
+    case .otherRun(let difference): "these are shards of different runs: \(difference)"
+    case .tooMuchCounted: "the counts of the reports add up to more than \(CountSum.most)"
+    case .tooMany(let text): text
+    }
+  }
+}
+
+/// A sum of non-negative counts, or nil if the sum exceeds ``most``.
+public struct CountSum: Equatable, Sendable {
+  /// The maximum sum of all counts in a report, which is low enough that adding two reports cannot overflow an integer.
+  public static let most = 1 << 56
+
+  /// The sum, or nil if the sum exceeds ``most``.
+  public private(set) var value: Int? = 0
+
+  /// Creates a sum that is zero.
+  public init() {}
+
+  /// Adds a count.
+  public mutating func add(_ count: Int) {
+    guard let sum = value else { return }
+    value = count <= Self.most - sum ? sum + count : nil
+  }
+}
+
+// MARK: - In reports
+
+extension Format<ShardSet> {
+  /// A report's shards: how many shards the run has, and which ones the report contains. The reports of undivided runs
+  /// do not have this section.
+  public static let shards = Section.format.format.map {
+    $0.set
+  } otherwise: {
+    "these shards are impossible"
+  } back: {
+    Section($0)
+  }
+
+  private struct Section: Equatable {
+    var count = 1
+    var ranges: [[Int]] = []
+
+    static let format = Record("shards", "the shards that this report covers", Section()) {
+      Field("of", \.count, .integer(1...Shard.most), "number of shards of the run", isRequired: true)
+      Field(
+        "done", \.ranges, .list(of: .list(of: .integer(1...Shard.most), count: 2...2), count: 1...Shard.most),
+        "the shards in the report, as ranges from a first to a last number", isRequired: true)
+    }
+
+    init() {}
+
+    init(_ set: ShardSet) {
+      (count, ranges) = (set.count, set.ranges.map { [$0.lowerBound, $0.upperBound] })
+    }
+
+    var set: ShardSet? {
+      guard ranges.allSatisfy({ $0.count == 2 && $0[0] <= $0[1] }) else { return nil }
+      return ShardSet(count: count, ranges: ranges.map { $0[0]...$0[1] })
+    }
+  }
+}
