@@ -74,46 +74,33 @@ package struct HTTPGate: Equatable, Sendable {
   /// The maximum size of a body in bytes.
   package static let longestBody = 4 << 20
 
-  /// The first line and headers of a request.
-  package struct Head: Equatable, Sendable {
-    package var method: String
-    package var path: String
-    package var host: String?
-    package var origin: String?
-    package var authorization: String?
-    package var length: String?
-
-    package init(
-      _ method: String, _ path: String, host: String?, origin: String? = nil, authorization: String? = nil,
-      length: String? = nil
-    ) {
-      (self.method, self.path, self.host, self.origin) = (method, path, host, origin)
-      (self.authorization, self.length) = (authorization, length)
-    }
-  }
-
   private let hosts: Set<String>
   private let token: String?
 
-  /// Creates a gate for a server that listens on this host and port. A server without a token provides only metrics.
+  /// Creates a gate for a server that listens on this host and port. Without a token, the server provides only metrics.
   package init(host: String, port: UInt16, token: String?) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
     self.token = token
   }
 
-  /// Returns the route of a request, or the reason the gate refuses the request.
-  package func admit(_ head: Head) -> Result<Route, Refusal> {
-    guard let host = head.host?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(head.host)) }
-    if let origin = head.origin, origin.lowercased() != "http://\(host)" { return .failure(.foreignOrigin(origin)) }
-    guard let route = Route(path: head.path) else { return .failure(.unknownPath(head.path)) }
-    if token == nil, route != .metrics, route != .health { return .failure(.unknownPath(head.path)) }
-    guard head.method == route.method else { return .failure(.wrongMethod(route)) }
+  /// Returns the route of a request, or the reason the gate refuses the request. `header` returns a header's value.
+  package func admit(_ method: String, _ path: String, header: (String) -> String?) -> Result<Route, Refusal> {
+    let named = header("Host")
+    guard let host = named?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(named)) }
+    if let origin = header("Origin"), origin.lowercased() != "http://\(host)" {
+      return .failure(.foreignOrigin(origin))
+    }
+    guard let route = Route(path: path) else { return .failure(.unknownPath(path)) }
+    if token == nil, route != .metrics, route != .health { return .failure(.unknownPath(path)) }
+    guard method == route.method else { return .failure(.wrongMethod(route)) }
     if !route.isOpen, let token {
-      let given = Array((head.authorization ?? "").utf8)
+      let given = Array((header("Authorization") ?? "").utf8)
       guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return .failure(.noToken) }
     }
-    if let length = head.length.flatMap({ Int($0) }), length > Self.longestBody { return .failure(.tooLarge) }
+    if let length = header("Content-Length").flatMap({ Int($0) }), length > Self.longestBody {
+      return .failure(.tooLarge)
+    }
     return .success(route)
   }
 

@@ -152,7 +152,7 @@ extension ControlMethods {
       let id = try call.server.accessories.issue()
       let accessory = ControlledAccessory(id, profile, recording: recording, at: port, in: world)
       call.server.accessories.put(accessory, named: id)
-      try FaultMethods.add(faults, to: accessory)
+      try accessory.add(faults)
       made.append(id)
     }
     return made
@@ -161,17 +161,13 @@ extension ControlMethods {
   private static func port(
     _ pattern: String, _ profile: Profile, _ number: Int, of count: Int, in world: ControlWorld
   ) throws(RPCError) -> any Port {
-    guard let maker = world.ports else {
-      throw RPCError(
-        .time, "the world '\(world.id)' runs in virtual time, but addresses need real time",
-        advice: "omit 'on', or use a world created with time: real")
-    }
+    let loop = try world.realLoop(advice: "omit 'on', or use a world created with time: real")
     guard count == 1 || pattern.contains("{index}") || !pattern.hasPrefix("unix:") else {
       throw RPCError(.params, "on: put {index} into the address: it is replaced by the accessory's number")
     }
     do {
       let address = try Address(parsing: pattern.replacing("{index}", with: "\(number)"))
-      return try maker.makePort(at: address, for: profile, number: number)
+      return try world.ports(on: loop).makePort(at: address, for: profile, number: number)
     } catch { throw RPCError(.address, "on: \(error)") }
   }
 }

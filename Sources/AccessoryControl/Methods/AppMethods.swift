@@ -41,7 +41,7 @@ extension ControlMethods {
       later: "app.open",
       "Open a session with an accessory that an app sees. With `wait`, the response arrives once a session is open, or "
         + "when the wait times out, with the latest reason for the failure.",
-      .all(Opening.format), SessionState.answer, errors: [.unknown, .gone, .state, .refused, .limit],
+      .all(Opening.format), ControlledSession.answer, errors: [.unknown, .gone, .state, .refused, .limit],
       example: "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}"
     ) { call, answer, params in
       let app = try call.server.apps.find(params.app)
@@ -57,7 +57,7 @@ extension ControlMethods {
     do throws(RPCError) {
       let session = try app.open(try params.choose(in: app), params.protocolName)
       let firstLine = params.port ? try? bytePort(of: session, call).firstLine : nil
-      return answer(.success(SessionState(session: session, firstLine: firstLine)))
+      return answer(.success((session, firstLine)))
     } catch {
       guard error.kind == .refused, app.world.loop.now < deadline else { throw error }
       refusal = error

@@ -82,7 +82,7 @@ extension ControlMethods {
       (subject, world) = (.world, try server.world(params.world))
     }
     let id = try server.captures.issue()
-    server.captures.put(ControlledCapture(id, server.captures.lastNumber, params, of: subject, in: world), named: id)
+    server.captures.put(ControlledCapture(id, server.captures.issued, params, of: subject, in: world), named: id)
     return id
   }
 }

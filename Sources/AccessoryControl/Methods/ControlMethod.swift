@@ -1,5 +1,7 @@
+import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
+import Certificates
 
 /// Describes a method of the control protocol. The parser of parameters and `rpc.discover` use this description, and
 /// docs/control-reference.md is generated from it.
@@ -118,5 +120,156 @@ package enum ControlMethods {
     let near = Suggestion.nearHint(for: name, in: names)
     throw RPCError(
       .method, "unknown method '\(Excerpt.of(name))'\(near)", advice: "call rpc.discover for the list of methods")
+  }
+}
+
+/// A method's answer: an object whose values are computed from a `Source`. Unlike a `Record`, an answer is only written
+/// and never read, so no type is needed for its values.
+struct Answer<Source>: Sendable {
+  let shape: RecordShape
+  let tree: @Sendable (Source) -> JSON5Value
+
+  init(_ name: String, _ summary: String = "", @Keys _ keys: () -> [Key<Source>]) {
+    let keys = keys()
+    shape = RecordShape(name: name, summary: summary, fields: keys.map(\.shape))
+    tree = { source in .object(keys.compactMap { key in key.write(source).map { JSON5Member(key.shape.key, $0) } }) }
+  }
+
+  init(shape: RecordShape, tree: @escaping @Sendable (Source) -> JSON5Value) {
+    (self.shape, self.tree) = (shape, tree)
+  }
+
+  @resultBuilder enum Keys {
+    static func buildExpression(_ key: Key<Source>) -> Key<Source> { key }
+    static func buildBlock(_ keys: Key<Source>...) -> [Key<Source>] { keys }
+  }
+
+  /// An object with one key.
+  static func only(_ name: String, _ key: String, _ format: Format<Source>, _ summary: String) -> Answer
+  where Source: Equatable & Sendable {
+    Answer(name) { Key(key, format, summary) { $0 } }
+  }
+
+  /// A list of strings under one key.
+  static func list(_ key: String, _ summary: String) -> Answer where Source == [String] {
+    Answer("list of \(key)", summary) { Key(key, .list(of: .text), summary) { $0 } }
+  }
+
+  /// A list of objects under one key.
+  static func list<Element>(_ key: String, _ element: Answer<Element>, _ summary: String) -> Answer
+  where Source == [Element] {
+    Answer("list of \(key)", summary) {
+      Key(
+        shape: FieldShape(
+          key: key, summary: summary, shape: .list(.record(element.shape), count: 0...Int.max), isRequired: true)
+      ) { .array($0.map(element.tree)) }
+    }
+  }
+}
+
+struct Key<Source>: Sendable {
+  let shape: FieldShape
+  let write: @Sendable (Source) -> JSON5Value?
+}
+
+extension Key {
+  init<Value>(
+    _ key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Source) -> Value
+  ) {
+    shape = FieldShape(key: key, summary: summary, shape: format.shape, isRequired: true)
+    write = { format.write(value($0)) }
+  }
+
+  /// A key that is omitted if there is no value.
+  init<Value>(
+    optional key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Source) -> Value?
+  ) {
+    shape = FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false)
+    write = { value($0).map { format.write($0) } }
+  }
+}
+
+extension Answer<String> {
+  /// The ID of a new object.
+  static func new(_ kind: String) -> Answer { .only("new \(kind)", kind, .text, "the id of the new \(kind)") }
+}
+
+extension Answer<Void> {
+  static let nothing = Answer("nothing", "an empty object") {}
+}
+
+extension Format<JSON5Value> {
+  static func raw(_ name: String) -> Format {
+    Format(.document(name)) { value, _ in
+      value
+    } write: {
+      $0
+    }
+  }
+}
+
+extension Format<Instant> {
+  /// Seconds since the clock started, with six decimal places.
+  static let seconds = Format<Double>.number(0...1e12).map {
+    .origin + .seconds($0)
+  } back: {
+    (Double($0.nanoseconds) / 1_000).rounded() / 1_000_000
+  }
+}
+
+extension Arguments {
+  static var none: Arguments<> { .init("no parameters") }
+
+  /// An object with one key.
+  static func only<Only>(_ name: String, _ parameter: Argument<Only>) -> Arguments<Only> {
+    Arguments<Only>(name, parameter)
+  }
+
+  static func id(of kind: String) -> Arguments<String> { .only("one \(kind)", .id(of: kind)) }
+
+  static var world: Arguments<String?> {
+    .only("maybe a world", Argument(optional: "world", .text, "the id of a world (default: all)"))
+  }
+}
+
+extension Argument {
+  init<Wrapped>(optional key: String, _ format: Format<Wrapped>, _ summary: String) where Value == Wrapped? {
+    self.init(key, .optional(format), summary, from: nil)
+  }
+}
+
+extension Argument<String> {
+  init(text key: String, _ summary: String) { self.init(key, .text, summary, from: "", isRequired: true) }
+
+  static func id(of kind: String) -> Argument { Argument(text: kind, "the id of the \(kind)") }
+  static let world = Argument("world", .text, "the id of the world", from: "main")
+}
+
+extension Format<JSON5Value> {
+  /// A profile, or the name of one.
+  static let profile = Format(.either([.text(TextShape("profile name")), .document("a profile")])) { value, place in
+    switch value.content {
+    case .text, .object: value
+    default: place.expected("a profile name, or a profile", value)
+    }
+  } write: {
+    $0
+  }
+}
+
+extension ControlMethods {
+  /// Returns the bytes in the parameters `data`, which is in base64, and `text`, of which one must be given.
+  static func bytes(data: String?, text: String?) throws(RPCError) -> [UInt8] {
+    switch (data, text) {
+    case (let data?, nil):
+      guard let bytes = Base64.bytes(data) else {
+        throw RPCError(
+          .params, "data: the value is not base64", advice: "use base64 with padding, or the parameter text")
+      }
+      return bytes
+    case (nil, let text?): return Array(text.utf8)
+    case (nil, nil): throw RPCError(.params, "one of the parameters data and text is missing")
+    case (_?, _?): throw RPCError(.params, "only one of the parameters data and text can be given")
+    }
   }
 }

@@ -15,7 +15,7 @@ extension ControlMethods {
       .list("faults", "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, accessory, fault in
-      try FaultMethods.add(try LinkPreset.faults(fault), to: call.server.accessories.find(accessory))
+      try call.server.accessories.find(accessory).add(LinkPreset.faults(fault))
     },
     ControlMethod(
       "fault.change",
@@ -51,23 +51,4 @@ extension ControlMethods {
       call.server.faults.remove(fault.id)
     },
   ]
-}
-
-enum FaultMethods {
-  @discardableResult
-  static func add(_ faults: [Fault], to accessory: ControlledAccessory) throws(RPCError) -> [String] {
-    let server = accessory.world.server
-    guard accessory.faults.count + faults.count <= 100 else {
-      throw RPCError(.limit, "an accessory has at most 100 faults", advice: "remove some first")
-    }
-    var ids: [String] = []
-    for fault in faults {
-      let id = try server.faults.issue()
-      let made = ControlledFault(id, fault, of: accessory)
-      server.faults.put(made, named: id)
-      try accessory.add(made)
-      ids.append(id)
-    }
-    return ids
-  }
 }

@@ -61,18 +61,18 @@ extension ControlMethods {
           "written", .integer(0...Int.max),
           "the number of bytes sent over the session's own connection, where they may arrive after this request; the "
             + "session closes once it has accepted all of them, or after 10 seconds", from: 0)),
-      SessionState.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+      ControlledSession.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
     ) { call, answer, session, reason, written in
       let session = try call.server.sessions.find(session)
       session.close(reason, afterWriting: written, by: call) {
-        answer(.success(SessionState(session: session)))
+        answer(.success((session, nil)))
       }
     },
     ControlMethod(
       "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.",
       .id(of: "session"),
-      SessionState.answer, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
-    ) { call, id in SessionState(session: try call.server.sessions.find(id)) },
+      ControlledSession.answer, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+    ) { call, id in (try call.server.sessions.find(id), nil) },
     ControlMethod(
       "session.port",
       "Get a ticket for a connection that carries a session's bytes at full speed. Connect to the address, then send "

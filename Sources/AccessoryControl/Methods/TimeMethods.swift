@@ -67,11 +67,7 @@ private struct Waiting: Equatable, Sendable {
     Field("event", \.event, .text, "the name of the event (default: any)")
     Field(
       "side", \.side,
-      .optional(
-        .words(
-          ["accessory", "cable", "device", "app"].map { ($0, TimelineEvent.Side(rawValue: $0)) }.compactMap {
-            word, side in side.map { (word, $0) }
-          })),
+      .optional(.words([TimelineEvent.Side.accessory, .cable, .device, .app].map { ($0.rawValue, $0) })),
       "the side on which the event happened (default: any)")
     Field("accessory", \.accessory, .optional(.text), "wait for an event of the accessory with this id")
     Field("app", \.app, .optional(.text), "wait for an event of the app with this id")

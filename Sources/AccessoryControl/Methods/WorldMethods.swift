@@ -54,14 +54,9 @@ struct WorldChoices: Equatable, Sendable {
     case virtual
   }
 
-  enum Authentication: String, CaseIterable, Sendable {
-    case stub
-    case real
-  }
-
   var time = Time.real
   var seed: UInt64 = 1
-  var authentication: Authentication?
+  var authentication: World.Settings.Authentication?
   var publishesEarly = false
   var order = HostOrder.authentication
   var deviceFlicker: Quirk?
@@ -75,7 +70,7 @@ struct WorldChoices: Equatable, Sendable {
       "real: time passes by itself; virtual: time passes only while a client waits, as fast as the machine allows")
     Field("seed", \.seed, .integer(0...UInt64(Int.max)), "random seed; the same seed gives the same run")
     Field(
-      "authentication", \.authentication, .optional(.choice),
+      "authentication", \.authentication, .optional(.words([("stub", .stub), ("real", .real)])),
       "stub: messages of the right size without cryptography; real: as with real hardware. The default is real in real "
         + "time, and stub in virtual time")
     Field(
@@ -98,8 +93,7 @@ struct WorldChoices: Equatable, Sendable {
 
   func world(_ report: @escaping (TimelineEvent) -> Void) -> World.Settings {
     var settings = World.Settings()
-    let isReal = authentication.map { $0 == .real } ?? (time == .real)
-    settings.authentication = isReal ? .real : .stub
+    settings.authentication = authentication ?? (time == .real ? .real : .stub)
     settings.policy = publishesEarly ? .early : .ready
     settings.order = order
     if case .flicker(var flicker)? = deviceFlicker {

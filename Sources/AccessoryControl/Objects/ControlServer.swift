@@ -111,12 +111,10 @@ public final class ControlServer {
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   package func performOnAll(_ action: AccessoryAction) throws {
-    for accessory in worldMain where action.needsPlug != !accessory.isPlugged {
+    for accessory in try world("main").accessories where action.needsPlug != !accessory.isPlugged {
       try accessory.perform(.accessory(action, of: accessory.id))
     }
   }
-
-  private var worldMain: [ControlledAccessory] { accessories.all.filter { $0.world.id == "main" } }
 
   func clientEnded(_ client: ControlClient, _ reason: String) {
     clients.removeAll { $0 === client }
@@ -177,7 +175,8 @@ struct ControlTable<Object: AnyObject> {
   let most: Int
   private var objects: [String: Object] = [:]
   private var order: [String] = []
-  private var issued = 0
+  /// How many IDs have been issued.
+  private(set) var issued = 0
 
   init(kind: String, prefix: String, most: Int = ControlServer.mostObjects) {
     (self.kind, self.prefix, self.most) = (kind, prefix, most)
@@ -186,10 +185,8 @@ struct ControlTable<Object: AnyObject> {
   var all: [Object] { order.compactMap { objects[$0] } }
   var count: Int { objects.count }
 
-  var lastNumber: Int { issued }
-
-  mutating func issue(limited: Bool = true) throws(RPCError) -> String {
-    if limited, objects.count >= most {
+  mutating func issue() throws(RPCError) -> String {
+    if objects.count >= most {
       throw RPCError(.limit, "there are already \(most) objects of the kind '\(kind)'", advice: "remove some first")
     }
     issued += 1

@@ -25,7 +25,7 @@ final class ControlWorld {
   let world: World
   /// The loop for virtual time, or nil if the world runs in real time.
   let virtual: VirtualLoop?
-  let ports: PortMaker?
+  private var portMaker: PortMaker?
   /// The accessories' IDs, keyed by the numbers that identify accessories in the world's events.
   var numbers: [Int: String] = [:]
   let packets = PacketLog()
@@ -50,15 +50,6 @@ final class ControlWorld {
     let forwarder = EventForwarder()
     let loop: any EventLoop = virtual ?? server.loop
     world = World(choices.world { forwarder.world?.handle($0) }, on: loop)
-    ports =
-      virtual == nil
-      ? (server.loop as? any PollingLoop).map { loop in
-        PortMaker(
-          server.settings.media,
-          PortContext(on: loop, options: server.settings.transport) { text in
-            forwarder.world?.handle(TimelineEvent(time: loop.now, side: .cable, kind: .warning(text)))
-          })
-      } : nil
     forwarder.world = self
     packets.changed = { [weak self] in self?.recheck() }
   }
@@ -224,6 +215,27 @@ final class ControlWorld {
     let failure = RPCError(.server, "the world '\(id)' stopped: \(error)", advice: "remove it, and create another")
     self.failure = failure
     failWaits(failure)
+  }
+
+  // MARK: Real time
+
+  /// Returns the loop for `what`, which needs real time.
+  func realLoop(
+    for what: String = "addresses need", advice: String = "use a world created with time: real"
+  ) throws(RPCError) -> any PollingLoop {
+    if virtual == nil, let loop = server.loop as? any PollingLoop { return loop }
+    throw RPCError(.time, "the world '\(id)' runs in virtual time, but \(what) real time", advice: advice)
+  }
+
+  /// Returns the maker of the ports at which accessories of this world are plugged in.
+  func ports(on loop: any PollingLoop) -> PortMaker {
+    if let portMaker { return portMaker }
+    let context = PortContext(on: loop, options: server.settings.transport) { [weak self] text in
+      self?.handle(TimelineEvent(time: loop.now, side: .cable, kind: .warning(text)))
+    }
+    let made = PortMaker(server.settings.media, context)
+    portMaker = made
+    return made
   }
 
   // MARK: Objects

@@ -45,21 +45,20 @@ final class ControlledAccessory {
   }
 
   private func make() -> SimulatedAccessory {
-    let made = makeUntapped()
-    world.world.tap(made, by: taps)
-    if let number = world.world.number(of: made) { world.numbers[number] = id }
-    return made
-  }
-
-  private func makeUntapped() -> SimulatedAccessory {
     let behavior: (Behavior) -> any AccessoryBehavior = { [weak self, received] described in
       WatchedBehavior(received) { self?.behavior(for: $0, described) ?? BuiltInBehaviors.behavior(described) }
     }
-    guard let port else { return world.world.add(profile, behavior: behavior) }
-    return world.world.add(
-      profile, at: port, authenticator: world.server.settings.coprocessor(profile),
-      handshakeTimeouts: handshakeTimeouts, link: link,
-      behavior: behavior)
+    let made =
+      if let port {
+        world.world.add(
+          profile, at: port, authenticator: world.server.settings.coprocessor(profile),
+          handshakeTimeouts: handshakeTimeouts, link: link, behavior: behavior)
+      } else {
+        world.world.add(profile, behavior: behavior)
+      }
+    world.world.tap(made, by: taps)
+    if let number = world.world.number(of: made) { world.numbers[number] = id }
+    return made
   }
 
   // MARK: Plugging in
@@ -68,7 +67,11 @@ final class ControlledAccessory {
   var isWhole: Bool { simulated?.isWhole ?? false }
 
   func perform(_ action: WorldAction) throws(RPCError) {
-    if let needsPlug = action.needsPlug, needsPlug != isPlugged { throw needsPlug ? notPlugged : pluggedAlready }
+    if let needsPlug = action.needsPlug, needsPlug != isPlugged {
+      let (state, first) = needsPlug ? ("not", "plug") : ("already", "unplug")
+      throw RPCError(
+        .state, "the accessory '\(id)' is \(state) plugged in", advice: "call accessory.\(first) first")
+    }
     if case .accessory(.plugIn, _) = action { try renew() }
     do { try actions.perform(action) } catch {
       throw RPCError(.address, "the accessory '\(id)' cannot be plugged in: \(error)")
@@ -93,14 +96,6 @@ final class ControlledAccessory {
     simulated = make()
     try applyFaults()
     isStale = false
-  }
-
-  private var pluggedAlready: RPCError {
-    RPCError(.state, "the accessory '\(id)' is already plugged in", advice: "call accessory.unplug first")
-  }
-
-  private var notPlugged: RPCError {
-    RPCError(.state, "the accessory '\(id)' is not plugged in", advice: "call accessory.plug first")
   }
 
   func remove() {
@@ -173,9 +168,19 @@ final class ControlledAccessory {
 
   // MARK: Faults
 
-  func add(_ fault: ControlledFault) throws(RPCError) {
-    faults.append(fault)
-    try applyFaults()
+  /// Adds faults to the accessory's cable, and returns their IDs.
+  @discardableResult
+  func add(_ added: [Fault]) throws(RPCError) -> [String] {
+    guard faults.count + added.count <= 100 else {
+      throw RPCError(.limit, "an accessory has at most 100 faults", advice: "remove some first")
+    }
+    return try added.map { fault throws(RPCError) in
+      let made = ControlledFault(try world.server.faults.issue(), fault, of: self)
+      world.server.faults.put(made, named: made.id)
+      faults.append(made)
+      try applyFaults()
+      return made.id
+    }
   }
 
   func remove(_ fault: ControlledFault) throws(RPCError) {
@@ -199,32 +204,7 @@ final class ControlledAccessory {
   private var openSessions: [String] {
     world.server.sessions.all.filter { $0.accessory === self && $0.session.isOpen }.map(\.id)
   }
-}
 
-final class ControlledFault {
-  let id: String
-  unowned let accessory: ControlledAccessory
-  var fault: Fault
-
-  init(_ id: String, _ fault: Fault, of accessory: ControlledAccessory) {
-    (self.id, self.fault, self.accessory) = (id, fault, accessory)
-  }
-
-  private var counts: [FaultCount] { accessory.faultCounts.filter { $0.fault == fault }.map(\.count) }
-
-  static let answer = Answer<ControlledFault>("fault state", "a fault and its effects so far") {
-    Key("fault", .text, "the fault's id") { $0.id }
-    Key("text", .text, "the fault, in the notation of --fault") { $0.fault.description }
-    Key("hits", .integer(0...Int.max), "number of times the fault took effect on the current cable") {
-      $0.counts.reduce(0) { $0 + $1.hits }
-    }
-    Key("bytes", .integer(0...Int.max), "number of bytes that the fault affected") {
-      $0.counts.reduce(0) { $0 + $1.bytes }
-    }
-  }
-}
-
-extension ControlledAccessory {
   static let answer = Answer<ControlledAccessory>("accessory state", "an accessory and its state") {
     Key("accessory", .text, "the accessory's id") { $0.id }
     Key("world", .text, "the id of the accessory's world") { $0.world.id }
@@ -251,6 +231,29 @@ extension ControlledAccessory {
     Key("taken", .boolean, "whether a client has taken over the accessory's sessions") { $0.taker != nil }
     Key("faults", .list(of: .text), "the ids of the faults on the accessory's cable") { $0.faults.map(\.id) }
     Key("sessions", .list(of: .text), "the ids of the open sessions that a client has taken over") { $0.openSessions }
+  }
+}
+
+final class ControlledFault {
+  let id: String
+  unowned let accessory: ControlledAccessory
+  var fault: Fault
+
+  init(_ id: String, _ fault: Fault, of accessory: ControlledAccessory) {
+    (self.id, self.fault, self.accessory) = (id, fault, accessory)
+  }
+
+  private var counts: [FaultCount] { accessory.faultCounts.filter { $0.fault == fault }.map(\.count) }
+
+  static let answer = Answer<ControlledFault>("fault state", "a fault and its effects so far") {
+    Key("fault", .text, "the fault's id") { $0.id }
+    Key("text", .text, "the fault, in the notation of --fault") { $0.fault.description }
+    Key("hits", .integer(0...Int.max), "number of times the fault took effect on the current cable") {
+      $0.counts.reduce(0) { $0 + $1.hits }
+    }
+    Key("bytes", .integer(0...Int.max), "number of bytes that the fault affected") {
+      $0.counts.reduce(0) { $0 + $1.bytes }
+    }
   }
 }
 

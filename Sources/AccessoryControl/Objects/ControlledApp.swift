@@ -127,6 +127,20 @@ final class ControlledApp: AppHandler {
   private var openSessions: [ControlledSession] {
     world.server.sessions.all.filter { $0.app === self && $0.session.isOpen }
   }
+
+  static let answer = Answer<ControlledApp>("app state", "an app and its state") {
+    Key("app", .text, "the app's id") { $0.id }
+    Key("world", .text, "the id of the app's world") { $0.world.id }
+    Key("name", .text, "the app's name") { $0.name }
+    Key("state", .choice, "whether the app is in the foreground, in the background or suspended") {
+      $0.view?.state ?? .foreground
+    }
+    Key("registrations", .integer(0...Int.max), "number of registrations still in effect") {
+      $0.view?.registrationCount ?? 0
+    }
+    Key("sessions", .list(of: .text), "the ids of the app's open sessions") { $0.openSessions.map(\.id) }
+    Key("misuses", .list(of: .text), "the app's misuses of the API, each as a sentence") { $0.view?.misuses ?? [] }
+  }
 }
 
 struct AppChoices: Equatable, Sendable {
@@ -148,21 +162,5 @@ struct AppChoices: Equatable, Sendable {
     Field(
       "registered", \.settings.startsRegistered, .boolean, "whether the app registers for notifications at launch")
     Field("rules", \.settings.rules, AppRules.format)
-  }
-}
-
-extension ControlledApp {
-  static let answer = Answer<ControlledApp>("app state", "an app and its state") {
-    Key("app", .text, "the app's id") { $0.id }
-    Key("world", .text, "the id of the app's world") { $0.world.id }
-    Key("name", .text, "the app's name") { $0.name }
-    Key("state", .choice, "whether the app is in the foreground, in the background or suspended") {
-      $0.view?.state ?? .foreground
-    }
-    Key("registrations", .integer(0...Int.max), "number of registrations still in effect") {
-      $0.view?.registrationCount ?? 0
-    }
-    Key("sessions", .list(of: .text), "the ids of the app's open sessions") { $0.openSessions.map(\.id) }
-    Key("misuses", .list(of: .text), "the app's misuses of the API, each as a sentence") { $0.view?.misuses ?? [] }
   }
 }

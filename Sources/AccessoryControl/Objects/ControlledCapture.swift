@@ -122,6 +122,24 @@ final class ControlledCapture {
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var path: String { "/captures/\(name)" }
+
+  static let answer = Answer<ControlledCapture>("capture state", "a capture and its state") {
+    Key("capture", .text, "the capture's id") { $0.id }
+    Key("world", .text, "the id of the capture's world") { $0.world.id }
+    Key(optional: "accessory", .text, "the accessory, if the capture records a single accessory") {
+      if case .accessory(let accessory) = $0.subject { accessory.id } else { nil }
+    }
+    Key(optional: "host", .text, "the address, if the capture records a single address") {
+      if case .host(let host) = $0.subject { host.id } else { nil }
+    }
+    Key("form", .choice, "the capture's format") { $0.form }
+    Key("recording", .boolean, "whether the capture is still recording") { $0.isRecording }
+    Key("bytes", .integer(0...Int.max), "number of bytes recorded") { $0.bytes.count }
+    Key("limit", .integer(0...Int.max), "maximum number of bytes") { $0.limit }
+    Key("lost", .integer(0...Int.max), "number of packets or lines dropped beyond the limit") { $0.lostCount }
+    Key("path", .text, "the path from which an HTTP `GET` downloads the capture") { $0.path }
+    Key(optional: "failure", .text, "why the capture's file in the --keep folder is incomplete") { $0.failure }
+  }
 }
 
 extension ControlServer {
@@ -172,25 +190,5 @@ struct CaptureChoices: Equatable, Sendable {
     Field(
       "limit", \.limit, .integer(1_024...ControlledCapture.mostBytes),
       "maximum number of bytes to keep; recording ends at this limit")
-  }
-}
-
-extension ControlledCapture {
-  static let answer = Answer<ControlledCapture>("capture state", "a capture and its state") {
-    Key("capture", .text, "the capture's id") { $0.id }
-    Key("world", .text, "the id of the capture's world") { $0.world.id }
-    Key(optional: "accessory", .text, "the accessory, if the capture records a single accessory") {
-      if case .accessory(let accessory) = $0.subject { accessory.id } else { nil }
-    }
-    Key(optional: "host", .text, "the address, if the capture records a single address") {
-      if case .host(let host) = $0.subject { host.id } else { nil }
-    }
-    Key("form", .choice, "the capture's format") { $0.form }
-    Key("recording", .boolean, "whether the capture is still recording") { $0.isRecording }
-    Key("bytes", .integer(0...Int.max), "number of bytes recorded") { $0.bytes.count }
-    Key("limit", .integer(0...Int.max), "maximum number of bytes") { $0.limit }
-    Key("lost", .integer(0...Int.max), "number of packets or lines dropped beyond the limit") { $0.lostCount }
-    Key("path", .text, "the path from which an HTTP `GET` downloads the capture") { $0.path }
-    Key(optional: "failure", .text, "why the capture's file in the --keep folder is incomplete") { $0.failure }
   }
 }

@@ -109,13 +109,7 @@ final class ControlledJob {
   var program: String { "easim \(world.server.settings.version)" }
 
   var state: State { outcome?.state ?? .running }
-}
 
-extension ReportForm {
-  static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
-}
-
-extension ControlledJob {
   static let answer = Answer<ControlledJob>("job state", "a run and its state") {
     Key("job", .text, "the job's id") { $0.id }
     Key("kind", .choice, "the kind of run") { $0.kind }
@@ -131,4 +125,8 @@ extension ControlledJob {
     Key(optional: "text", .text, "the result in one sentence") { $0.outcome?.text }
     Key(optional: "keepFailure", .text, "why the job's reports are not in the --keep folder") { $0.keepFailure }
   }
+}
+
+extension ReportForm {
+  static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
 }

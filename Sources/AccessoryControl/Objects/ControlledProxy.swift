@@ -19,11 +19,8 @@ final class ControlledProxy {
   init(
     _ id: String, accessory: Address, device: Address, _ faults: [Fault], in world: ControlWorld
   ) throws(RPCError) {
-    guard let ports = world.ports, let loop = world.server.loop as? any PollingLoop else {
-      throw RPCError(
-        .time, "the world '\(world.id)' runs in virtual time, but addresses need real time",
-        advice: "use a world created with time: real")
-    }
+    let loop = try world.realLoop()
+    let ports = world.ports(on: loop)
     let settings = world.server.settings
     (self.id, self.world, self.accessory, self.device, self.faults) = (id, world, accessory, device, faults)
     proxy = CableProxy(on: loop) { found in
@@ -64,9 +61,7 @@ final class ControlledProxy {
     // Keeps the proxy alive until its channels have ended.
     world.loop.schedule(after: .seconds(5)) { [proxy] in withExtendedLifetime(proxy) {} }
   }
-}
 
-extension ControlledProxy {
   static let answer = Answer<ControlledProxy>("proxy state", "a proxy between a device and an accessory") {
     Key("proxy", .text, "its id") { $0.id }
     Key("world", .text, "the id of the proxy's world") { $0.world.id }

@@ -131,10 +131,10 @@ final class ControlledSession: SessionHandler {
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 
-struct SessionState {
-  let session: ControlledSession
-  var firstLine: String?
+/// A session, and in the response to `app.open` the first line to send on its own connection.
+typealias SessionState = (session: ControlledSession, firstLine: String?)
 
+extension ControlledSession {
   static let answer = Answer<SessionState>("session state", "a session and its state") {
     Key("session", .text, "the session's id") { $0.session.id }
     Key("world", .text, "the id of the session's world") { $0.session.world.id }

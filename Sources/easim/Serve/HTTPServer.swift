@@ -213,7 +213,9 @@ final class HTTPServer: DescriptorHandler {
       let key = Unmanaged.passUnretained(exchange).toOpaque()
       exchanges[UnsafeRawPointer(key)] = exchange
       state.pointee = key
-      exchange.decision = gate.admit(head(of: connection, method, url))
+      exchange.decision = gate.admit(method, url) { name in
+        cmicrohttpd_header(connection, name).map { String(cString: $0) }
+      }
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
       // Refuses an oversized body without reading it, because reading would take a long time.
       if exchange.decision == .failure(.tooLarge) { return refuse(connection, .tooLarge) }
@@ -246,15 +248,6 @@ final class HTTPServer: DescriptorHandler {
       guard let capture = server.capture(at: path) else { return refuse(connection, .unknownPath(path)) }
       return answer(connection, 200, capture.type, bytes: capture.bytes)
     }
-  }
-
-  private func head(of connection: OpaquePointer, _ method: String, _ url: String) -> HTTPGate.Head {
-    func header(_ name: String) -> String? {
-      cmicrohttpd_header(connection, name).map { String(cString: $0) }
-    }
-    return HTTPGate.Head(
-      method, url, host: header("Host"), origin: header("Origin"), authorization: header("Authorization"),
-      length: header("Content-Length"))
   }
 
   private func refuse(_ connection: OpaquePointer, _ refusal: HTTPGate.Refusal) -> MHD_Result {
