@@ -1,63 +1,53 @@
 import AccessoryCables
 import AccessoryCore
 import AccessoryFormats
-import AccessoryProfiles
 import AccessorySessions
-import AccessorySimulator
-import AccessoryWorlds
 import LinuxIO
 import TestSupport
 import Testing
 
 @testable import AccessoryControl
 
+/// `easim proxy` is tested with both ends in Tests/EasimTests/ProxyTests.swift.
 @Suite struct CableProxyTests {
-  @Test func authenticationAndIdentificationPassEndToEnd() throws {
-    let rig = try ProxyRig()
-    try rig.plugIn()
-    #expect(rig.happened("authentication succeeded", "connect"), "\(rig.names)")
-    #expect(rig.proxy.counts.attachments == 1 && rig.proxy.counts.fromAccessory > 500)
-  }
+  private let loop = VirtualLoop(seed: 9)
+  private let accessory = FoundAccessory(key: "a", identity: "a", address: .unix(path: "/a"))
 
-  @Test func beingPluggedInIsPassedOnBothWays() throws {
-    let rig = try ProxyRig()
-    try rig.loop.advance(by: .seconds(1))
-    #expect(!rig.devicePort.isOpen, "without an accessory there is nothing to connect to")
-    try rig.plugIn()
-    rig.accessory.unplug("test")
-    try rig.loop.advance(by: .seconds(1))
-    #expect(!rig.devicePort.isOpen && !rig.proxy.hasDevice)
-    #expect(rig.happened("disconnect"))
-    try rig.plugIn()
-    #expect(rig.proxy.counts.attachments == 2)
-    #expect(rig.events.count { $0.kind == .connect } == 2)
+  @Test func itHasOneDeviceAndPassesItsEndOn() throws {
+    let port = MemoryPort(on: loop, nil, false)
+    var warnings: [TimelineEvent.Kind] = []
+    let proxy = CableProxy(on: loop) { _ in
+      port
+    } report: {
+      warnings.append($0.kind)
+    }
+    let pair = LoopbackChannel.makePair(on: loop)
+    let atAccessory = pair.right.startRecording()
+    var reasons: [String] = []
+    proxy.take(Cable(main: pair.left), of: accessory) { reasons.append($0.reason) }
+    let first = try #require(port.connect()).cable.main
+    let second = try #require(port.connect()).cable.main
+    let (atFirst, atSecond) = (first.startRecording(), second.startRecording())
+    try loop.advance(by: .seconds(1))
+    #expect(atSecond.end == .closedByPeer)
+    #expect(atFirst.end == nil && proxy.hasDevice)
+    #expect(warnings.contains(.warning("refused the checker: another device is already connected")))
 
-    // When the device disconnects, the proxy also closes the accessory's cable, and then dials the accessory again.
-    rig.world.device.unplugAll()
-    try rig.loop.advance(by: .milliseconds(5))
-    #expect(!rig.proxy.hasAccessory)
-    try rig.loop.advance(by: .seconds(5))
-    #expect(rig.proxy.counts.attachments == 3 && rig.proxy.hasDevice)
-  }
-
-  @Test func aSecondDeviceIsRefused() throws {
-    let rig = try ProxyRig()
-    try rig.plugIn()
-    let pair = LoopbackChannel.makePair(on: rig.loop)
-    let recorder = pair.right.startRecording()
-    rig.devicePort.onEvent?(.cable(Cable(main: pair.left), from: "a second device"))
-    try rig.loop.advance(by: .seconds(1))
-    #expect(recorder.end == .closedByPeer && rig.proxy.hasDevice)
-    #expect(rig.events.contains { $0.kind == .warning("refused a second device: another device is already connected") })
+    first.close()
+    try loop.advance(by: .seconds(1))
+    #expect(atAccessory.end == .closedByPeer && reasons == ["the device disconnected"] && !proxy.hasAccessory)
+    #expect(port.connect() == nil, "without an accessory there is nothing to connect to")
+    #expect(proxy.counts.attachments == 1)
+    withExtendedLifetime((pair, second)) {}
   }
 
   @Test func aPlaceThatCannotBeOpenedEndsTheProxy() throws {
-    let rig = try ProxyRig()
-    rig.devicePort.error = TransportError.inUse(.unix(path: "/tmp/p.sock"), pid: 7)
-    try rig.accessory.plugIn()
-    rig.finder.arrive()
-    try rig.loop.advance(by: .seconds(1))
-    #expect(rig.proxy.failure?.contains("7") == true && !rig.proxy.hasAccessory)
+    let proxy = CableProxy(on: loop) { _ in
+      throw TransportError.inUse(.unix(path: "/tmp/p.sock"), pid: 7)
+    } report: { _ in
+    }
+    proxy.take(Cable(main: LoopbackChannel.makePair(on: loop).left), of: accessory) { _ in }
+    #expect(proxy.failure?.contains("7") == true && !proxy.hasAccessory)
   }
 }
 
@@ -174,108 +164,5 @@ import Testing
     try loop.advance(by: JoinedCable.closingTime)
     #expect(ends == 1)
     withExtendedLifetime(atDevice) {}
-  }
-}
-
-private final class ProxyRig {
-  let loop = VirtualLoop(seed: 9)
-  let world: World
-  let accessory: SimulatedAccessory
-  let accessoryPort = ProxyPort()
-  let devicePort = ProxyPort()
-  let finder: ProxyFinder
-  let proxy: CableProxy
-  private(set) var events: [TimelineEvent] = []
-
-  init() throws {
-    final class Log { weak var rig: ProxyRig? }
-    let log = Log()
-    world = World(on: loop)
-    finder = ProxyFinder(accessoryPort, on: loop)
-    proxy = CableProxy(on: loop) { [devicePort] _ in
-      devicePort
-    } report: {
-      log.rig?.events.append($0)
-    }
-    let profile = try ProfileLibrary().profile("echo")
-    accessory = world.add(profile, at: accessoryPort, authenticator: world.authenticator(for: profile))
-    log.rig = self
-    // A device connects as soon as an accessory appears.
-    devicePort.opened = { [unowned self] in
-      let pair = LoopbackChannel.makePair(on: loop)
-      devicePort.onEvent?(.cable(Cable(main: pair.left), from: "a device"))
-      world.device.plugIn(Cable(main: pair.right), at: "the proxy")
-    }
-    devicePort.loop = loop
-    try proxy.start(Dialer(finder, for: proxy, on: loop, wanted: .one))
-  }
-
-  func plugIn() throws {
-    try accessory.plugIn()
-    finder.arrive()
-    try loop.advance(by: .seconds(5))
-    events += world.events.filter { !events.contains($0) }
-  }
-
-  var names: [String] {
-    (events + world.events).map { event in
-      if case .authentication(let step) = event.kind { "authentication \(step)" } else { event.kind.name }
-    }
-  }
-
-  func happened(_ wanted: String...) -> Bool { wanted.allSatisfy(names.contains) }
-}
-
-/// A port whose cables the test supplies.
-private final class ProxyPort: Port {
-  let place = "a test"
-  var loop: VirtualLoop?
-  var opened: () -> Void = {}
-  var error: (any Error)?
-  private(set) var onEvent: ((PortEvent) -> Void)?
-  var isOpen: Bool { onEvent != nil }
-
-  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
-    if let error { throw error }
-    self.onEvent = onEvent
-    loop?.schedule(after: .zero) { [weak self] in if self?.isOpen == true { self?.opened() } }
-  }
-
-  func close() { onEvent = nil }
-}
-
-private final class ProxyFinder: AccessoryFinder {
-  let seesArrivals = false
-  let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
-  private let port: ProxyPort
-  private let loop: VirtualLoop
-  private var onEvent: ((AccessoryChange) -> Void)?
-  private let found = FoundAccessory(key: "a", identity: "a", address: .unix(path: "/a"))
-
-  init(_ port: ProxyPort, on loop: VirtualLoop) { (self.port, self.loop) = (port, loop) }
-
-  func start(_ onEvent: @escaping (AccessoryChange) -> Void) { self.onEvent = onEvent }
-
-  private var hasArrived = false
-
-  func arrive() {
-    if !hasArrived { onEvent?(.arrived(found)) }
-    hasArrived = true
-  }
-
-  func stop() {}
-
-  private final class Attempt: Connecting { func cancel() {} }
-
-  func connect(
-    to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
-  ) -> any Connecting {
-    loop.schedule(after: .zero) { [self] in
-      guard let onEvent = port.onEvent else { return completion(.failure(.timedOut(found.address, after: .zero))) }
-      let pair = LoopbackChannel.makePair(on: loop)
-      onEvent(.cable(Cable(main: pair.left), from: "the proxy"))
-      completion(.success(OpenedCable(Cable(main: pair.right))))
-    }
-    return Attempt()
   }
 }

@@ -1,6 +1,8 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryProfiles
 import Certificates
+import Glibc
 import TestSupport
 import Testing
 
@@ -129,14 +131,17 @@ import Testing
 
   @Test func runsAndCapturesAreKeptInAFolder() throws {
     var settings = ControlServer.Settings()
-    let kept = MemoryFolder()
-    settings.kept = kept
+    let place = TemporaryFolder()
+    for folder in ["captures", "runs"] { try #require(mkdir(place.file(folder), 0o755) == 0) }
+    settings.kept = KeptFolder(place.path)
     let client = try ControlDesk(settings).echo()
     try client.result("capture.start")
     try client.plug()
     try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
     try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
-    #expect(kept.read("captures/now-c1.pcapng") == bytes(client, "c1"))
+    let file = try #require(Folder.names(in: place.file("captures"))?.first)
+    #expect(file.hasSuffix("Z-c1.pcapng"))
+    #expect(try TextFile.read(place.file("captures/\(file)"), limit: 1 << 20) == bytes(client, "c1"))
     // A server that is started later finds the kept files.
     let later = ControlDesk(settings).client()
     let run = try later.result("job.kept")["runs"]
@@ -144,42 +149,12 @@ import Testing
       Issue.record("nothing was kept")
       return
     }
-    #expect(name == "now-j1-burst" && runs.first?["state"]?.word == "passed")
+    #expect(name.hasSuffix("Z-j1-burst") && runs.first?["state"]?.word == "passed")
     for form in ["json", "text", "html", "xml"] {
       let report = try later.result("job.keptReport", "{\"run\":\"\(name)\",\"form\":\"\(form)\"}")["report"]
       #expect(report?.word.isEmpty == false)
     }
-    #expect(try later.kind("job.keptReport", "{\"run\":\"../now-j1-burst\"}") == "unknown")
+    #expect(try later.kind("job.keptReport", "{\"run\":\"../runs/\(name)\"}") == "unknown")
     #expect(try ControlDesk().client().kind("job.kept") == "state")
-  }
-}
-
-private final class MemoryFolder: KeptFiles {
-  private final class File: KeptFile {
-    let folder: MemoryFolder
-    let name: String
-
-    init(_ folder: MemoryFolder, _ name: String) { (self.folder, self.name) = (folder, name) }
-
-    func write(_ bytes: [UInt8]) -> String? {
-      folder.files[name, default: []] += bytes
-      return nil
-    }
-
-    func close() {}
-  }
-
-  private var files: [String: [UInt8]] = [:]
-
-  var stamp: String { "now" }
-  func makeFile(_ name: String) throws -> any KeptFile { File(self, name) }
-  func write(_ bytes: [UInt8], to name: String) throws { files[name] = bytes }
-  func read(_ name: String) -> [UInt8]? { files[name] }
-
-  func names(in folder: String) -> [String] {
-    Set(
-      files.keys.filter { $0.hasPrefix(folder + "/") }.compactMap { $0.split(separator: "/").dropFirst().first }
-        .map(String.init)
-    ).sorted()
   }
 }

@@ -5,7 +5,6 @@ import LinuxIO
 final class ControlDesk {
   let loop: VirtualLoop
   let server: ControlServer
-  private var nextID = 0
 
   init(_ settings: ControlServer.Settings = ControlServer.Settings()) {
     loop = VirtualLoop(seed: 7)

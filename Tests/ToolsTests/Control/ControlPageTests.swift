@@ -37,16 +37,6 @@ import Testing
     let noticed = Set(try watcher.notices("change").compactMap { $0["request"]?.word })
     let played = ControlMethods.all.filter { $0.exampleResult == nil && $0.effect == .changes }.map(\.name)
     #expect(noticed == Set(played + ["time.advance"]))
-    #expect(
-      ControlMethods.all.filter { $0.effect == .reads }.map(\.name) == [
-        "rpc.discover", "server.info", "client.detach", "client.cancel", "events.subscribe", "events.unsubscribe",
-        "events.list", "library.list", "world.list", "accessory.list", "accessory.received", "fault.list", "app.list",
-        "app.accessories",
-        "session.write", "session.read", "session.state", "packet.list", "packet.get", "time.now", "host.list",
-        "proxy.list",
-        "capture.list", "capture.read", "trace.get", "job.wait", "job.state", "job.list", "job.report", "job.kept",
-        "job.keptReport",
-      ])
   }
 
   /// Runs all examples in the order of the document, and before each example the calls that it requires.

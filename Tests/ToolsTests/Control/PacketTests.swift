@@ -114,11 +114,6 @@ import Testing
       transfers.allSatisfy { $0["channel"]?.word == protocolName && $0["cable"]?.content == .number(JSON5Number(1)) })
   }
 
-  @Test func aPacketThatIsNotThereIsRefusedByItsKind() throws {
-    let client = try ControlDesk().echo()
-    #expect(try client.kind("packet.get", "{\"number\":1}") == "unknown")
-  }
-
   @Test func theLibraryNamesWhatCanBeChosen() throws {
     let library = try ControlDesk().client().result("library.list")
     func names(_ list: String, _ key: String) -> [String] {

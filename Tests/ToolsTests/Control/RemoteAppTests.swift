@@ -162,16 +162,6 @@ import Testing
     #expect(try other.kind("accessory.take", "{\"accessory\":\"a1\"}") == "state")
   }
 
-  @Test func virtualTimePassesOnlyWhileAClientWaits() throws {
-    let client = ControlDesk().client()
-    try client.result("world.create", "{\"time\":\"virtual\"}")
-    try client.result("time.advance", "{\"world\":\"w1\",\"by\":\"1000s\"}")
-    guard case .array(let worlds)? = try client.result("world.list")["worlds"]?.content else { return }
-    #expect(worlds.last?["t"]?.word.hasPrefix("1000") == true)
-    #expect(try client.kind("time.advance", "{\"by\":\"1s\"}") == "time")
-    #expect(try client.result("time.runUntil", "{\"world\":\"w1\",\"limit\":\"1s\"}")["stopped"]?.word == "limit")
-  }
-
   @Test func aFaultChangesWhileTheCableIsPlugged() throws {
     let client = try desk("{\"profile\":\"echo\"}")
     try client.plug()

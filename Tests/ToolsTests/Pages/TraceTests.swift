@@ -11,12 +11,16 @@ import TestSupport
 import Testing
 
 @Suite struct TraceTests {
-  private func demonstration(limit: Int = TraceRecorder.usualLimit, name: String = "") throws -> (String, JSON5Value) {
+  private func demonstration(
+    limit: Int = TraceRecorder.usualLimit, name: String = "", readsLinks: Bool = false
+  ) throws -> (String, JSON5Value) {
     let trace = TraceRecorder(program: "easim tests", command: "easim demo", time: "virtual", limit: limit)
     let capture = CaptureRecorder(program: "tests") { _ in }
     trace.follow(capture)
+    trace.readsLinks = readsLinks
     var settings = World.Settings()
-    (settings.recorder, settings.report) = (capture, { trace.add($0) })
+    settings.recorder = capture
+    if !readsLinks { settings.report = { trace.add($0) } }
     var profile = try ProfileLibrary().profile("lawk-view")
     if !name.isEmpty { profile.identity.name = name }
     let loop = VirtualLoop(seed: 1)
@@ -69,17 +73,7 @@ import Testing
 
   /// A capture contains no events, so the trace derives them from the captured messages.
   @Test func theLinksOfPacketsAreReadFromTheirMessages() throws {
-    let trace = TraceRecorder(program: "tests", command: "check")
-    trace.readsLinks = true
-    let capture = CaptureRecorder(program: "tests") { _ in }
-    trace.follow(capture)
-    var settings = World.Settings()
-    settings.recorder = capture
-    let loop = VirtualLoop(seed: 1)
-    let demonstration = try Demonstration(ProfileLibrary().profile("lawk-view"), settings: settings, on: loop)
-    demonstration.start()
-    _ = try loop.runUntilQuiet()
-    let page = String(decoding: trace.page(TraceVerdict("", "")), as: UTF8.self)
+    let (page, _) = try demonstration(readsLinks: true)
     for event in ["attach", "connect", "session.open", "session.close", "disconnect", "detach"] {
       #expect(page.contains("\"event\":\"\(event)\""), "\(event)")
     }
