@@ -53,16 +53,12 @@ import Testing
 
 @Suite struct JoinedCableTests {
   private let loop = VirtualLoop(seed: 5)
-  private let accessory: (left: any Channel, right: any Channel)
-  private let device: (left: any Channel, right: any Channel)
+  private let accessory: LoopbackCable
+  private let device: LoopbackCable
 
   init() {
-    let pairs = (
-      LoopbackChannel.makePair(on: loop, latency: .milliseconds(3), capacity: 5_000),
-      LoopbackChannel.makePair(on: loop, bytesPerSecond: 100_000, capacity: 2_000)
-    )
-    accessory = (pairs.0.left, pairs.0.right)
-    device = (pairs.1.left, pairs.1.right)
+    accessory = LoopbackChannel.makePair(on: loop, latency: .milliseconds(3), capacity: 5_000)
+    device = LoopbackChannel.makePair(on: loop, bytesPerSecond: 100_000, capacity: 2_000)
   }
 
   private func send(

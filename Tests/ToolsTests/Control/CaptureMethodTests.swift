@@ -107,10 +107,7 @@ import Testing
     try client.result("capture.start", "{\"limit\":2048}")
     try client.plug()
     try echo(client, "s1")
-    guard case .array(let all)? = try client.result("capture.list")["captures"]?.content, let state = all.first else {
-      Issue.record("no capture")
-      return
-    }
+    let state = try #require(try client.result("capture.list")["captures"].elements.first)
     #expect(state["bytes"]?.word.isEmpty == false && bytes(client, "c1").count <= 2_048)
     #expect(state["lost"]?.word != "0")
     #expect(try client.kind("capture.start", "{\"limit\":\(300 << 20)}") == "params")
@@ -144,12 +141,9 @@ import Testing
     #expect(try TextFile.read(place.file("captures/\(file)"), limit: 1 << 20) == bytes(client, "c1"))
     // A server that is started later finds the kept files.
     let later = ControlDesk(settings).client()
-    let run = try later.result("job.kept")["runs"]
-    guard case .array(let runs)? = run?.content, let name = runs.first?["run"]?.word else {
-      Issue.record("nothing was kept")
-      return
-    }
-    #expect(name.hasSuffix("Z-j1-burst") && runs.first?["state"]?.word == "passed")
+    let run = try #require(try later.result("job.kept")["runs"].elements.first)
+    let name = try #require(run["run"]?.word)
+    #expect(name.hasSuffix("Z-j1-burst") && run["state"]?.word == "passed")
     for form in ["json", "text", "html", "xml"] {
       let report = try later.result("job.keptReport", "{\"run\":\"\(name)\",\"form\":\"\(form)\"}")["report"]
       #expect(report?.word.isEmpty == false)

@@ -63,8 +63,7 @@ import Testing
   @Test func changesAreListedAndWaitedFor() throws {
     let client = ControlDesk().client()
     try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    let listed = try client.result("events.list")["notices"]
-    guard case .array(let notices)? = listed?.content else { throw NoList() }
+    let notices = try client.result("events.list")["notices"].elements
     #expect(notices.map { $0["method"]?.word } == ["change"])
     let waited = try client.result("time.runUntil", "{\"event\":\"accessory.add\",\"after\":0,\"limit\":\"1ms\"}")
     #expect(waited["reached"]?.content == .boolean(true))
@@ -88,13 +87,10 @@ import Testing
     try client.result("app.launch")
     for id in ["a1", "a2"] { try client.result("accessory.plug", "{\"accessory\":\"\(id)\"}") }
     try client.desk.advance(.seconds(3))
-    guard case .array(let seen)? = try client.result("app.accessories", "{\"app\":\"p1\"}")["accessories"]?.content
-    else { throw NoList() }
+    let seen = try client.result("app.accessories", "{\"app\":\"p1\"}")["accessories"].elements
     let wanted = try #require(seen.last?["connectionID"]?.withoutPositions)
     let opened = try client.result(
       "app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\",\"accessory\":\"a2\"}")
     #expect(opened["connectionID"]?.withoutPositions == wanted)
   }
-
-  private struct NoList: Error {}
 }

@@ -96,3 +96,8 @@ final class DeskClient {
   struct NoAnswer: Error { let method: String }
   struct Refused: Error { let method: String, answer: JSON5Value }
 }
+
+extension JSON5Value? {
+  /// The elements of a list, or none if there is no list.
+  var elements: [JSON5Value] { if case .array(let all)? = self?.content { all } else { [] } }
+}

@@ -60,8 +60,7 @@ import Testing
     case "app.kill", "app.crash": try client.result("app.launch")
     case "app.open": try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
     case "burst.run":
-      let list = try client.result("accessory.list")["accessories"]
-      if case .array(let all)? = list?.content, all.first?["plugged"]?.content != .boolean(true) {
+      if try client.result("accessory.list")["accessories"].elements.first?["plugged"]?.content != .boolean(true) {
         try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
       }
     case "time.advance": try client.result("world.create", "{\"time\":\"virtual\"}")

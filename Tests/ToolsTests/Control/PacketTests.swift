@@ -4,8 +4,7 @@ import Testing
 
 @Suite struct PacketTests {
   private func packets(_ client: DeskClient, _ params: String = "{}") throws -> [JSON5Value] {
-    guard case .array(let all)? = try client.result("packet.list", params)["packets"]?.content else { return [] }
-    return all
+    try client.result("packet.list", params)["packets"].elements
   }
 
   private func write(_ count: Int, _ client: DeskClient) throws {
@@ -60,7 +59,7 @@ import Testing
     let answer = try client.result("packet.get", "{\"number\":\(number.spelling)}")
     let hex = try #require(answer["packet"]?["hex"]?.word)
     #expect(hex.hasPrefix("ff5a"))
-    guard case .array(let fields)? = answer["fields"]?.content else { return }
+    let fields = answer["fields"].elements
     #expect(fields.first?["name"]?.word == "link header")
     #expect(fields.last?["name"]?.word == "payload checksum")
     func check(_ field: JSON5Value, in range: Range<Double>) throws {
@@ -71,11 +70,11 @@ import Testing
       }
       let own = offset.value..<offset.value + length.value
       #expect(range.lowerBound <= own.lowerBound && own.upperBound <= range.upperBound)
-      if case .array(let inner)? = field["fields"]?.content { for one in inner { try check(one, in: own) } }
+      for inner in field["fields"].elements { try check(inner, in: own) }
     }
     for field in fields { try check(field, in: 0..<Double(hex.count / 2)) }
     let message = fields.first { $0["name"]?.word.contains("IdentificationInformation") == true }
-    guard case .array(let parameters)? = message?["fields"]?.content else { return }
+    let parameters = message?["fields"].elements ?? []
     #expect(parameters.contains { $0["name"]?.word == "0 name" && $0["value"]?.word == "Echo" })
   }
 
@@ -116,10 +115,7 @@ import Testing
 
   @Test func theLibraryNamesWhatCanBeChosen() throws {
     let library = try ControlDesk().client().result("library.list")
-    func names(_ list: String, _ key: String) -> [String] {
-      guard case .array(let all)? = library[list]?.content else { return [] }
-      return all.compactMap { $0[key]?.word }
-    }
+    func names(_ list: String, _ key: String) -> [String] { library[list].elements.compactMap { $0[key]?.word } }
     #expect(names("profiles", "profile").contains("lawk-view"))
     #expect(names("scenarios", "scenario").contains("flicker"))
     #expect(names("linkPresets", "linkPreset").contains("bluetooth"))

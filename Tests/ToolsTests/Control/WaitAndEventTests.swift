@@ -33,12 +33,12 @@ import Testing
     let desk = ControlDesk()
     let client = try plugged(desk, count: 1)
     let app = try client.result("app.launch")["app"]?.word ?? ""
-    let seen = try client.result("app.accessories", "{\"app\":\"\(app)\"}")["accessories"]?.element(0)
-    let number = try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"]?.word
+    let seen = try client.result("app.accessories", "{\"app\":\"\(app)\"}")["accessories"].elements.first
+    let number = try client.result("accessory.list")["accessories"].elements.first?["connectionID"]?.word
     #expect(number != nil && number == seen?["connectionID"]?.word)
     try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
     try desk.advance(.seconds(3))
-    #expect(try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"] == nil)
+    #expect(try client.result("accessory.list")["accessories"].elements.first?["connectionID"] == nil)
   }
 
   @Test func aSubscriptionChoosesEventsAndAccessories() throws {
@@ -126,12 +126,5 @@ import Testing
     }
     try desk.advance(.seconds(3))
     #expect(try client.notices("session").filter { $0["event"]?.word == "opened" }.count == 2)
-  }
-}
-
-extension JSON5Value {
-  fileprivate func element(_ index: Int) -> JSON5Value? {
-    guard case .array(let values) = content, values.indices.contains(index) else { return nil }
-    return values[index]
   }
 }

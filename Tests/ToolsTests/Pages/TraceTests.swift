@@ -33,18 +33,14 @@ import Testing
     return (page, try JSON5.read(String(page[begin.upperBound..<end.lowerBound]), file: "trace"))
   }
 
-  private func list(_ data: JSON5Value, _ key: String) -> [JSON5Value] {
-    if case .array(let all)? = data[key]?.content { all } else { [] }
-  }
-
   @Test func itHasTheVerdictTheEventsAndThePackets() throws {
     let (_, data) = try demonstration()
     #expect(data["verdict"]?.word == "passed")
     #expect(data["command"]?.word == "easim demo")
     #expect(data["left"]?.word == "")
-    let events = list(data, "events").compactMap { $0["event"]?.word }
+    let events = data["events"].elements.compactMap { $0["event"]?.word }
     #expect(events.contains("session.open"))
-    let packets = list(data, "packets")
+    let packets = data["packets"].elements
     #expect(packets.count > 30)
     let texts = packets.compactMap { row -> String? in
       if case .array(let cells) = row.content, cells.count > 4 { cells[4].word } else { nil }
@@ -59,7 +55,7 @@ import Testing
     for module in ["lanes", "packets", "model", "events"] { #expect(page.contains("const module_\(module) = ")) }
     #expect(page.contains("default-src 'none'"))
     #expect(!page.contains("<script>alert"))
-    #expect(list(data, "events").contains { $0["accessory"]?["name"]?.word == "</script><script>alert(1)</script>" })
+    #expect(data["events"].elements.contains { $0["accessory"]?["name"]?.word == "</script><script>alert(1)</script>" })
     #expect(page.utf8.count < 1_000_000)
   }
 
@@ -67,7 +63,7 @@ import Testing
     let (page, data) = try demonstration(limit: 10_000)
     let left = try #require(data["left"]?.word)
     #expect(left.hasPrefix("Omitted to keep this file below "))
-    #expect(list(data, "packets").count > 5)
+    #expect(data["packets"].elements.count > 5)
     #expect(page.contains("left"))
   }
 
