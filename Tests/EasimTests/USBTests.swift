@@ -139,6 +139,7 @@ import Testing
     #expect([.exit(3), .exit(5)].contains(send.ending), "\(send.ending)\n\(send.err)")
     #expect((send.out + send.err).contains("the accessory was unplugged"), "\(send.err)")
     #expect(send.err.contains("left: 0 transfers, 0 claims"), "\(send.err)")
+    try accessory.interrupt()
   }
 
   // MARK: Transfers
@@ -180,6 +181,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--split", size).run("send", "usb:", "--size", bytes, "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.err)")
+    try accessory.interrupt()
   }
 
   @Test func aClaimByAnotherProgramIsTheReason() throws {
@@ -224,6 +226,7 @@ import Testing
     #expect(demo.ending == .exit(0), "\(demo.err)")
     #expect(demo.out.contains("connected: 李未可 View AI眼镜 [\"com.lawaken.iap2\"]"), "\(demo.out)")
     #expect(demo.out.contains("10000 bytes came back unchanged"), "\(demo.out)")
+    try accessory.interrupt()
   }
 
   /// A program prints on standard error why it cannot use an accessory on USB.
