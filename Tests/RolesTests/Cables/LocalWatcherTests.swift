@@ -15,6 +15,7 @@ import Testing
 
     init() throws {
       lab = try LocalLab()
+      try lab.directory.make()
       watcher = lab.watcher()
       try watcher.start()
       accessory = try lab.accessory(try lab.profile(serial: "S1"))
@@ -80,6 +81,7 @@ import Testing
 
   @Test func anAccessoryThatIsGoneBeforeItsCardIsReadIsToldAllTheSame() throws {
     let lab = try LocalLab()
+    try lab.directory.make()
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = try lab.accessory(try lab.profile(serial: "S1"))
