@@ -30,7 +30,7 @@ import Testing
   @Test func theDocumentNamesEveryEventThatTheSourcesHaveAndNoOther() throws {
     let source = try Repository.text("Sources/AccessorySessions/Events/TimelineEvent.swift")
     let start = try #require(source.firstRange(of: "public var name: String"))
-    let lines = source[start.upperBound...].split(separator: "\n")
+    let lines = source[start.upperBound...].split(separator: "\n").prefix { $0 != "}" }
     let names = lines.filter { $0.contains("case .") && $0.contains(": \"") }.compactMap {
       $0.split(separator: "\"").dropFirst().first.map(String.init)
     }

@@ -1,9 +1,6 @@
 import AccessoryControl
 import AccessoryCore
-import AccessoryLoad
-import AccessoryProfiles
 import Glibc
-import LinuxIO
 
 extension CommandSpec {
   static let serve = CommandSpec(

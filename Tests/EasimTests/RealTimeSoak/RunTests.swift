@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test func aFewSecondsOfItPassAndAreToldInATable() throws {
-    let run = try run("0.03", "--media", "unix", "--seed", "3")
+    let run = try run("0.1", "--media", "unix", "--seed", "3")
     #expect(run.ending == .exit(0), "\(run.out)")
     #expect(run.out.contains("unix (host, echo)"))
     #expect(run.out.contains("passed: nothing lost that was acknowledged"))
