@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 
 /// The reason why an address cannot be used, temporarily or permanently. All media share these errors.
-public enum TransportError: Error, Equatable, Sendable {
+public enum TransportError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The address belongs to another medium; ``Transports`` opens only streams.
   case notAStream(Address)
   /// This program has no medium for addresses of this kind.
@@ -56,9 +56,7 @@ public enum TransportError: Error, Equatable, Sendable {
     case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
     }
   }
-}
 
-extension TransportError: CustomStringConvertible {
   /// One sentence with the address, the reason and, if there is one, the fix.
   public var description: String {
     switch self {
@@ -114,9 +112,7 @@ extension TransportError: CustomStringConvertible {
     case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed: description
     }
   }
-}
 
-extension TransportError {
   init(listening error: SystemError, at address: Address) {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)

@@ -57,7 +57,8 @@ public final class WholeFile: Sendable {
   /// directly may have been written in part.
   public func write(_ bytes: [UInt8]) throws(SystemError) {
     switch place {
-    case .descriptor(let number, _): try Self.write(bytes, to: number, "write")
+    case .descriptor(let number, _):
+      if let code = FileWriting.write(bytes, to: number) { throw SystemError("write", code: code) }
     case .file(let folder, let path): try Self.replace(path, in: folder, with: bytes)
     }
   }
@@ -66,7 +67,7 @@ public final class WholeFile: Sendable {
     let new = try temporary(in: folder, for: path)
     do throws(SystemError) {
       defer { close(new.descriptor) }
-      try write(bytes, to: new.descriptor, "write \(path)")
+      if let code = FileWriting.write(bytes, to: new.descriptor) { throw SystemError("write \(path)", code: code) }
       var status = stat()
       if stat(path, &status) == 0 {
         // Only root can change a file's owner; otherwise, the new file belongs to this user.
@@ -131,12 +132,6 @@ public final class WholeFile: Sendable {
       if errno != EEXIST { throw .last("write \(path)") }
     }
     throw SystemError("write \(path)", code: EEXIST)
-  }
-
-  // MARK: Writing
-
-  private static func write(_ bytes: [UInt8], to descriptor: Int32, _ action: String) throws(SystemError) {
-    if let code = FileWriting.write(bytes, to: descriptor) { throw SystemError(action, code: code) }
   }
 
   private static func synchronize(_ descriptor: Int32, _ path: String) throws(SystemError) {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryFormats
 import Glibc
 
 /// A child process whose standard descriptors are pipes on a loop.
@@ -63,9 +64,8 @@ public final class ChildProcess {
     loop.preconditionCurrent()
     self.loop = loop
     self.handler = handler
-    let spawn = try ProcessSpawn(command)
-    processID = spawn.processID
-    let (input, output, errors, leash) = spawn.release()
+    let (processID, input, output, errors, leash) = try command.start()
+    self.processID = processID
     self.leash = WatchedDescriptor(taking: leash)
     self.input = WatchedDescriptor(taking: input)
     self.output = WatchedDescriptor(taking: output)
@@ -149,36 +149,22 @@ public final class ChildProcess {
 
   /// Reads the output once. Returns true if there may be more output to read.
   @discardableResult
-  private func readOutput() -> Bool {
-    guard !isPaused, let output else { return false }
-    let found = read(output) { handler?.child(self, printed: $0) }
-    if found == .end { self.output = nil }
-    return found == .bytes
-  }
+  private func readOutput() -> Bool { !isPaused && read(\.output) { handler?.child(self, printed: $0) } }
 
-  /// Reads the error output once. Returns true if there may be more error output to read.
   @discardableResult
-  private func readErrors() -> Bool {
-    guard let errors else { return false }
-    let found = read(errors) { handler?.child(self, complained: $0) }
-    if found == .end { self.errors = nil }
-    return found == .bytes
-  }
+  private func readErrors() -> Bool { read(\.errors) { handler?.child(self, complained: $0) } }
 
-  private enum Found {
-    case bytes
-    case nothing
-    case end
-  }
-
-  private func read(_ pipe: WatchedDescriptor, _ deliver: (RawSpan) -> Void) -> Found {
+  private func read(
+    _ pipe: ReferenceWritableKeyPath<ChildProcess, WatchedDescriptor?>, _ deliver: (RawSpan) -> Void
+  ) -> Bool {
+    guard let source = self[keyPath: pipe] else { return false }
     let count = loop.withReadBuffer { buffer -> Int in
-      let count = Glibc.read(pipe.number, buffer.baseAddress, buffer.count)
+      let count = Glibc.read(source.number, buffer.baseAddress, buffer.count)
       if count > 0 { deliver(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) }
       return count
     }
-    if count > 0 { return .bytes }
-    return count < 0 && (errno == EAGAIN || errno == EINTR) ? .nothing : .end
+    if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { self[keyPath: pipe] = nil }
+    return count > 0
   }
 
   // MARK: - The end
@@ -251,4 +237,37 @@ public protocol ChildProcessHandler: AnyObject {
 
   /// Called when the program has ended and all its output has been reported.
   func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
+}
+
+/// Splits a program's output into lines that are safe to show.
+///
+/// A line ends with a line feed; a carriage return before the line feed is dropped. Lines longer than `longestLine`
+/// bytes are split. Invalid UTF-8 is replaced and control characters are escaped, so that the program cannot control a
+/// terminal that shows the timeline.
+package struct LineSplitter {
+  private let longestLine: Int
+  private var rest: [UInt8] = []
+
+  package init(longestLine: Int = 4_096) { self.longestLine = longestLine }
+
+  /// Adds bytes, and calls `emit` with every line that they complete.
+  package mutating func take(_ bytes: RawSpan, _ emit: (String) -> Void) {
+    for offset in 0..<bytes.byteCount {
+      let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if byte != UInt8(ascii: "\n") { rest.append(byte) }
+      if byte == UInt8(ascii: "\n") || rest.count == longestLine { finish(emit) }
+    }
+  }
+
+  /// Ends the output, and calls `emit` with the last line if it has no line feed.
+  package mutating func end(_ emit: (String) -> Void) {
+    if !rest.isEmpty { finish(emit) }
+  }
+
+  private mutating func finish(_ emit: (String) -> Void) {
+    if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
+    let line = String(decoding: rest, as: UTF8.self).spelledOut(keeping: ["\t"])
+    rest.removeAll(keepingCapacity: true)
+    emit(line)
+  }
 }

@@ -58,6 +58,37 @@ public struct ProcessCommand: Equatable, Sendable {
     }
     return variables
   }
+
+  /// Starts the program. It gets exactly three pipes and no other descriptors, and starts with no signals blocked or
+  /// ignored, even if this process blocks or ignores some.
+  ///
+  /// A guardian process (`CLinux/guardian.c`) runs between this process and the program; when either of them ends, the
+  /// guardian ends everything that the program started.
+  ///
+  /// - Returns: the guardian's process ID, this process's ends of the pipes, and the pipe that carries signals for the
+  ///   program. Closing that pipe ends everything immediately.
+  func start() throws(SystemError) -> (processID: Int32, input: Int32, output: Int32, errors: Int32, leash: Int32) {
+    let path = try ProgramFinder.find(program, beside: folder, path: searchPath)
+    let input = try Pipe(keepsReading: false)
+    let output = try Pipe(keepsReading: true)
+    let errors = try Pipe(keepsReading: true)
+    let words = CStrings([program] + arguments)
+    let variables = CStrings(environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+    let texts = CStrings([path] + (folder.map { [$0] } ?? []))
+    var (processID, leash): (Int32, Int32) = (0, -1)
+    let code = words.pointers.withUnsafeBufferPointer { words in
+      variables.pointers.withUnsafeBufferPointer { variables in
+        clinux_start_guarded(
+          texts.pointers[0], words.baseAddress, variables.baseAddress, texts.pointers[1], input.theirs.number,
+          output.theirs.number, errors.theirs.number, &processID, &leash)
+      }
+    }
+    guard code == 0 else { throw SystemError("start \(program)", code: code) }
+    let reins = try OwnedDescriptor(leash, "start \(program)")
+    return (
+      processID, input.takeOurs().release(), output.takeOurs().release(), errors.takeOurs().release(), reins.release()
+    )
+  }
 }
 
 /// Finds a program's executable file.
@@ -113,77 +144,25 @@ public enum ProgramFinder {
   }
 }
 
-/// Starts a program with three pipes. Unlike ``ChildProcess``, this type needs no loop.
-///
-/// A guardian process (`CLinux/guardian.c`) runs between this process and the program; when either of them ends, the
-/// guardian ends everything that the program started.
-struct ProcessSpawn: ~Copyable {
-  /// The process ID of the guardian, which ends with the program's status or signal.
-  let processID: pid_t
-  /// This process's end of the program's input, nonblocking and close-on-exec.
-  let input: OwnedDescriptor
-  let output: OwnedDescriptor
-  let errors: OwnedDescriptor
-  /// The pipe that carries signals for the program; closing it ends everything immediately.
-  let leash: OwnedDescriptor
-
-  /// Starts `command`. The program gets exactly these three pipes and no other descriptors, and starts with no signals
-  /// blocked or ignored, even if this process blocks or ignores some.
-  init(_ command: ProcessCommand) throws(SystemError) {
-    let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
-    let input = try Pipe(keeping: .writing)
-    let output = try Pipe(keeping: .reading)
-    let errors = try Pipe(keeping: .reading)
-    let words = CStrings([command.program] + command.arguments)
-    let variables = CStrings(command.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
-    let texts = CStrings([path] + (command.folder.map { [$0] } ?? []))
-    var (processID, leash): (Int32, Int32) = (0, -1)
-    let code = words.pointers.withUnsafeBufferPointer { words in
-      variables.pointers.withUnsafeBufferPointer { variables in
-        clinux_start_guarded(
-          texts.pointers[0], words.baseAddress, variables.baseAddress, texts.pointers[1], input.theirs.number,
-          output.theirs.number, errors.theirs.number, &processID, &leash)
-      }
-    }
-    guard code == 0 else { throw SystemError("start \(command.program)", code: code) }
-    let reins = try OwnedDescriptor(leash, "start \(command.program)")
-    self.processID = processID
-    self.leash = reins
-    self.input = input.takeOurs()
-    self.output = output.takeOurs()
-    self.errors = errors.takeOurs()
-  }
-
-  consuming func release() -> (input: Int32, output: Int32, errors: Int32, leash: Int32) {
-    (input.release(), output.release(), errors.release(), leash.release())
-  }
-}
-
 private struct Pipe: ~Copyable {
-  enum End {
-    case reading
-    case writing
-  }
-
   let ours: OwnedDescriptor
   /// The program's end of the pipe, in blocking mode, as programs expect. This process closes its copy of the end once
   /// the program has started.
   let theirs: OwnedDescriptor
 
-  init(keeping end: End) throws(SystemError) {
+  init(keepsReading: Bool) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
     // If this process's standard descriptors are closed, the pipes could get numbers below 3 and overwrite each other
     // when they become the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")
-    let number = end == .reading ? reading.number : writing.number
+    let number = keepsReading ? reading.number : writing.number
     guard fcntl(number, F_SETFL, O_NONBLOCK) == 0 else { throw .last("make a pipe non-blocking") }
-    switch end {
-    case .reading:
+    if keepsReading {
       ours = reading
       theirs = writing
-    case .writing:
+    } else {
       ours = writing
       theirs = reading
     }

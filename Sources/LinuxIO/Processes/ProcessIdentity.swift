@@ -4,9 +4,9 @@ import Glibc
 /// A process, identified by its ID and start time, because the system reuses IDs.
 public struct ProcessIdentity: Hashable, Sendable {
   /// The process ID.
-  public let pid: Int32
+  public var pid: Int32
   /// The start time of the process, in kernel ticks since boot.
-  public let startTime: UInt64
+  public var startTime: UInt64
 
   /// Recreates an identity from stored values.
   public init(pid: Int32, startTime: UInt64) {
@@ -77,14 +77,16 @@ enum ProcessTable {
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
       // The columns are sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …; state 0A means
       // listening.
-      for row in rows(of: table, columns: 11) where row[1].hasSuffix(suffix) && row[3] == "0A" {
+      for line in (contents(of: table) ?? "").split(separator: "\n") {
+        let row = line.split(separator: " ", maxSplits: 10)
+        guard row.count == 11, row[1].hasSuffix(suffix), row[3] == "0A" else { continue }
         if let pid = holder(of: "socket:[\(row[9])]") { return pid }
       }
     }
     return nil
   }
 
-  static func holder(ofFile path: String) -> Int32? { holder(of: resolved(path)) }
+  static func holder(ofFile path: String) -> Int32? { holder(of: FilePath.real(path) ?? path) }
 
   static func maker(ofTerminal number: Int) -> Int32? {
     let wanted = "tty-index:\t\(number)"
@@ -105,16 +107,6 @@ enum ProcessTable {
   }
 
   private static func processes() -> [Int32] { (Folder.names(in: "/proc") ?? []).compactMap { Int32($0) } }
-
-  // MARK: - Files
-
-  private static func rows(of path: String, columns: Int) -> [[Substring]] {
-    (contents(of: path) ?? "").split(separator: "\n")
-      .map { $0.split(separator: " ", maxSplits: columns - 1, omittingEmptySubsequences: true) }
-      .filter { $0.count == columns }
-  }
-
-  private static func resolved(_ path: String) -> String { FilePath.real(path) ?? path }
 
   private static func contents(of path: String) -> String? {
     SmallFile.read(path, limit: .max).map { String(decoding: $0, as: UTF8.self) }

@@ -4,16 +4,14 @@ import Glibc
 /// A listening stream socket of any family, which accepts connections, examines each peer, and then delivers or refuses
 /// the connection.
 final class SocketListener: Listener, DescriptorHandler {
-  struct Family {
-    var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
-    var cleanUp: () -> Void
-  }
+  typealias Examination = (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
 
   private static let pause = Duration.milliseconds(100)
 
   let address: Address
   private let loop: any PollingLoop
-  private let family: Family
+  private let examine: Examination
+  private let cleanUp: () -> Void
   /// Called with each event. The closure is released when the listener ends, because the closure's owner often retains
   /// the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
@@ -22,15 +20,16 @@ final class SocketListener: Listener, DescriptorHandler {
   private var cannotAccept = false
 
   init(
-    _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, family: Family,
-    onEvent: @escaping (ListenerEvent) -> Void
+    _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop,
+    onEvent: @escaping (ListenerEvent) -> Void, examine: @escaping Examination, cleanUp: @escaping () -> Void = {}
   ) throws {
     // On Linux, accepted connections inherit the listener's options.
     SocketOptions.apply(to: socket.number)
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
     self.loop = loop
-    self.family = family
+    self.examine = examine
+    self.cleanUp = cleanUp
     self.onEvent = onEvent
     descriptor = socket.release()
     watch = try loop.watch(descriptor, for: .readable, self)
@@ -39,7 +38,7 @@ final class SocketListener: Listener, DescriptorHandler {
   deinit {
     if descriptor >= 0 {
       Glibc.close(descriptor)
-      family.cleanUp()
+      cleanUp()
     }
   }
 
@@ -51,7 +50,7 @@ final class SocketListener: Listener, DescriptorHandler {
     onEvent = nil
     Glibc.close(descriptor)
     descriptor = -1
-    family.cleanUp()
+    cleanUp()
   }
 
   func descriptorReady(_ readiness: Readiness) {
@@ -60,7 +59,7 @@ final class SocketListener: Listener, DescriptorHandler {
     let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
     guard accepted >= 0 else { return acceptFailed(errno) }
     cannotAccept = false
-    let (peer, refusal) = family.examine(accepted, from)
+    let (peer, refusal) = examine(accepted, from)
     if let refusal {
       Glibc.close(accepted)
       onEvent?(.refused(peer, reason: refusal))
@@ -116,17 +115,19 @@ package enum TCPListener {
     onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
     let name = try place(of: address, host, port, allowsRemote: options.allowsRemote)
-    return try explaining(address, port) {
+    do {
       let socket = try boundSocket(to: name)
       let bound = SocketAddress.filled { getsockname(socket.number, $0, $1) }.address
-      let family = SocketListener.Family(
-        examine: { accepted, from in
-          let peer = PeerDescription(address: from.tcpAddress ?? address)
-          return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: TCPPeer(of: accepted)))
-        }, cleanUp: {})
       return try SocketListener(
-        socket, address: .tcp(host: host, port: TCPEndpoint(bound)?.port ?? port), on: loop, family: family,
-        onEvent: onEvent)
+        socket, address: .tcp(host: host, port: TCPEndpoint(bound)?.port ?? port), on: loop, onEvent: onEvent
+      ) { accepted, from in
+        let peer = PeerDescription(address: from.tcpAddress ?? address)
+        return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: TCPPeer(of: accepted)))
+      }
+    } catch let error as SystemError where error.code == EADDRINUSE {
+      throw TransportError.inUse(address, pid: ProcessTable.listener(onPort: port))
+    } catch let error as SystemError {
+      throw TransportError(listening: error, at: address)
     }
   }
 
@@ -148,16 +149,6 @@ package enum TCPListener {
     SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
     guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
     return socket
-  }
-
-  private static func explaining<Result>(
-    _ address: Address, _ port: UInt16, _ make: () throws -> Result
-  ) throws -> Result {
-    do { return try make() } catch let error as SystemError where error.code == EADDRINUSE {
-      throw TransportError.inUse(address, pid: ProcessTable.listener(onPort: port))
-    } catch let error as SystemError {
-      throw TransportError(listening: error, at: address)
-    }
   }
 }
 

@@ -23,12 +23,9 @@ package struct TrustedUsers: Equatable, Sendable {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
-}
 
-/// Decides whether to trust the other end of a socket. Each method returns the reason for a refusal, or nil if the
-/// other end is trusted.
-extension TrustedUsers {
-  /// Checks the process at the other end of a unix socket, and refuses an unknown process.
+  /// Checks the process at the other end of a unix socket, and refuses an unknown process. Like the other checks, this
+  /// one returns the reason for a refusal, or nil if the other end is trusted.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)

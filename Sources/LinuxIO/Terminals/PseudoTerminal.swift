@@ -82,12 +82,15 @@ final class PtyListener: Listener {
 
   /// Creates a terminal to replace `former`. The new terminal waits for a host to open it.
   private func makeTerminal(after former: String?) throws {
-    let terminal = try PseudoTerminal()
-    let name = terminal.name
+    var buffer = [CChar](repeating: 0, count: 64)
+    let end = try OwnedDescriptor(clinux_open_pty(&buffer, buffer.count), "make a pseudo terminal")
+    // The terminal is raw from the start, so that it does not echo bytes that a host sends before setting it up.
+    try RawTerminal.makeRaw(end.number)
+    let name = String(terminated: buffer)
     let watch = inotify_add_watch(notifications.number, name, UInt32(IN_OPEN))
     guard watch >= 0 else { throw SystemError.last("watch for \(name) to be opened") }
     try link.point(to: name, from: former, for: address)
-    waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
+    waiting = Waiting(end: end.release(), name: name, watch: watch)
   }
 
   /// Reads inotify's events. Returns true if the waiting terminal has been opened.
@@ -113,27 +116,6 @@ final class PtyListener: Listener {
     }
     waiting = nil
     notifications.close()
-  }
-}
-
-/// A pseudo terminal: the simulator's side, and the name under which a host opens the other side.
-///
-/// The terminal is raw from the start, so that it does not echo bytes that a host sends before setting it up.
-struct PseudoTerminal: ~Copyable {
-  let end: OwnedDescriptor
-  let name: String
-
-  init() throws(SystemError) {
-    var buffer = [CChar](repeating: 0, count: 64)
-    let end = try OwnedDescriptor(clinux_open_pty(&buffer, buffer.count), "make a pseudo terminal")
-    try RawTerminal.makeRaw(end.number)
-    name = String(terminated: buffer)
-    self.end = end
-  }
-
-  /// Returns the descriptor of the simulator's side and closes everything else.
-  consuming func takeEnd() -> Int32 {
-    end.release()
   }
 }
 
