@@ -11,15 +11,7 @@ struct USBDescriptors: Equatable {
     var value: UInt8
     var interfaces: [USBInterface] = []
   }
-}
 
-struct DescriptorError: Error, Equatable, CustomStringConvertible {
-  let description: String
-
-  init(_ offset: Int, _ problem: String) { description = "byte \(offset): \(problem)" }
-}
-
-extension USBDescriptors {
   /// Parses untrusted descriptors. Checks each length against the available bytes, and throws an error that gives the
   /// offset of the first wrong length. Skips unknown descriptors. Ignores the descriptors' count fields and counts the
   /// descriptors instead.
@@ -46,6 +38,12 @@ extension USBDescriptors {
     }
     if configurations.isEmpty { throw DescriptorError(18, "there is no configuration") }
   }
+}
+
+struct DescriptorError: Error, Equatable, CustomStringConvertible {
+  let description: String
+
+  init(_ offset: Int, _ problem: String) { description = "byte \(offset): \(problem)" }
 }
 
 extension USBDescriptors.Configuration {

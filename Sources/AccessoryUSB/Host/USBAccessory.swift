@@ -39,10 +39,7 @@ public struct USBAccessory: Equatable, Sendable {
     return obstacle
   }
 
-  package var isAccessory: Bool {
-    if case .success = interface { return true }
-    return false
-  }
+  package var isAccessory: Bool { (try? interface.get()) != nil }
 
   /// The vendor and product IDs in their usual form, such as `1209:0001`.
   package var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }

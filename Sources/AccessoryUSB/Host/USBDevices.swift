@@ -94,19 +94,14 @@ public final class USBDevices: DescriptorHandler {
   private func happened(_ device: OpaquePointer) {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
-    let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
+    let (loop, this) = (loop, LoopBound(Weak(self), on: loop))
     // The look-up runs on a worker thread because reading sysfs blocks while the kernel configures a device. The
     // look-up takes seconds if the device does not answer. Removals pass through the same thread to preserve the order
     // of events.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
-      loop.execute { this.value.devices?.saw(seen, at: path) }
+      loop.execute { this.value.object?.saw(seen, at: path) }
     }
-  }
-
-  /// A weak reference to an observer, which may be released during the look-up.
-  private struct Observer {
-    weak var devices: USBDevices?
   }
 
   private func saw(_ accessory: USBAccessory?, at path: String) {

@@ -134,10 +134,8 @@ enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2
 
-  private enum Flags {
-    static let fullSpeed: UInt32 = 1
-    static let highSpeed: UInt32 = 2
-  }
+  /// The flags of the full-speed and high-speed descriptors.
+  private static let bothSpeeds: UInt32 = 1 | 2
 
   /// The descriptors cover both speeds, because the host's port might support only full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
@@ -145,7 +143,7 @@ enum FunctionFSImage {
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }
     let body = speeds.joined().flatMap { $0.descriptor(namedBy: 1) }
     let head =
-      [descriptorsMagic, UInt32(12 + 4 * counts.count + body.count), Flags.fullSpeed | Flags.highSpeed]
+      [descriptorsMagic, UInt32(12 + 4 * counts.count + body.count), bothSpeeds]
       + counts.map { UInt32($0) }
     return head.flatMap(\.littleEndianBytes) + body
   }

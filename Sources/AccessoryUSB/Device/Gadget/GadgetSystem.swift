@@ -56,6 +56,17 @@ package struct GadgetSystem: Sendable {
       throw .taken(controller, by: .module(driver))
     }
   }
+
+  /// Removes gadgets left behind by easim processes that have ended, and returns the names of those gadgets. Does not
+  /// touch gadgets that belong to other programs or to running processes.
+  func sweep(
+    isRunning: (ProcessIdentity) -> Bool = \.isRunning, opening: (SystemFolder) -> GadgetFolder = { GadgetFolder($0) }
+  ) -> [String] {
+    gadgets.names.filter { name in
+      guard let owner = ProcessIdentity(gadget: name), !isRunning(owner) else { return false }
+      return opening(gadgets[name]).remove()
+    }
+  }
 }
 
 /// The process that owns a gadget is part of the gadget's name, so that stale gadgets can be recognized.
@@ -70,19 +81,6 @@ extension ProcessIdentity {
       let number = Int(parts[3]), ProcessIdentity(pid: pid, startTime: time).gadget(number) == name
     else { return nil }
     self.init(pid: pid, startTime: time)
-  }
-}
-
-extension GadgetSystem {
-  /// Removes gadgets left behind by easim processes that have ended, and returns the names of those gadgets. Does not
-  /// touch gadgets that belong to other programs or to running processes.
-  func sweep(
-    isRunning: (ProcessIdentity) -> Bool = \.isRunning, opening: (SystemFolder) -> GadgetFolder = { GadgetFolder($0) }
-  ) -> [String] {
-    gadgets.names.filter { name in
-      guard let owner = ProcessIdentity(gadget: name), !isRunning(owner) else { return false }
-      return opening(gadgets[name]).remove()
-    }
   }
 }
 
@@ -122,5 +120,120 @@ struct SystemFolder: Equatable {
   private func kind(of name: String) -> mode_t? {
     var about = stat()
     return lstat("\(path)/\(name)", &about) == 0 ? about.st_mode & S_IFMT : nil
+  }
+}
+
+/// A kernel module that easim needs, and how to load it.
+package struct KernelModule: Sendable {
+  /// The name of the module, as modprobe expects it.
+  package let name: String
+  /// The kernel configuration option that enables the module, such as "CONFIGFS_FS".
+  package let setting: String
+
+  /// The module that provides the file system in which gadgets are created.
+  package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
+  package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
+  /// The module that provides files for a gadget's endpoints.
+  package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
+  /// The module that provides a device port and connects it to a host port on the same machine.
+  package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
+  /// The module that implements the host's side of USB/IP.
+  package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
+  /// The module that drives USB Bluetooth adapters.
+  package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
+
+  /// The command that loads the module, or advice on what to do if the kernel lacks the module.
+  package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
+
+  func remedy(in modules: String) -> String {
+    isThere(in: modules)
+      ? "sudo modprobe \(name)" : "use a kernel with CONFIG_\(setting): this one has no module \(name)"
+  }
+
+  private func isThere(in modules: String) -> Bool {
+    let list = SystemFolder(path: modules).read("modules.dep", atMost: 16 << 20) ?? ""
+    let wanted = Self.plain(name)
+    return list.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+      let path = line.prefix { $0 != UInt8(ascii: ":") }
+      let file = path.split(separator: UInt8(ascii: "/")).last?.prefix { $0 != UInt8(ascii: ".") }
+      return file.map { Self.plain(String(decoding: $0, as: UTF8.self)) } == wanted
+    }
+  }
+
+  private static func plain(_ name: String) -> String { String(name.map { $0 == "-" ? "_" : $0 }) }
+
+  private static var release: String {
+    var name = utsname()
+    uname(&name)
+    return withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+  }
+}
+
+/// The reason why a gadget cannot be created, with the command that fixes the problem, if any.
+package enum GadgetError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// This machine has no port that can act as a USB device.
+  case noControllers
+  /// The controller does not exist. `existing` lists the controllers that exist.
+  case noController(String, existing: [String])
+  /// No controller was specified, and the machine has several.
+  case severalControllers([String])
+  case taken(String, by: Holder)
+  case noConfigFS
+  case notMounted(String)
+  case noGadgets
+  case noFunctionFS
+  /// The kernel is too old to mount a file system without a directory.
+  case oldKernel
+  case notRoot
+  /// The kernel refused another operation.
+  case refused(String, code: Int32)
+
+  package enum Holder: Equatable, Sendable {
+    case gadget(String)
+    case module(String)
+  }
+
+  init(_ action: String, code: Int32) {
+    self = code == EPERM || code == EACCES ? .notRoot : .refused(action, code: code)
+  }
+
+  package var remedy: String? {
+    switch self {
+    case .noControllers: KernelModule.dummyController.remedy
+    case .noConfigFS: KernelModule.configFS.remedy
+    case .notMounted(let path): "sudo mount -t configfs none \(path.shellWord)"
+    case .noGadgets: KernelModule.gadgets.remedy
+    case .noFunctionFS: KernelModule.functionFS.remedy
+    case .noController, .severalControllers, .taken, .oldKernel, .notRoot, .refused: nil
+    }
+  }
+
+  package var description: String { remedy.map { "\(problem): \($0)" } ?? problem }
+
+  private var problem: String {
+    switch self {
+    case .noControllers:
+      "this machine has no USB port that can act as a device (/sys/class/udc is empty). On a board, configure the port "
+        + "at boot (docs/usb-and-bluetooth.md); for a simulated port"
+    case .noController(let name, let existing):
+      existing.isEmpty
+        ? "there is no USB device controller '\(name)': " + Self.noControllers.description
+        : "there is no USB device controller '\(name)'; this machine has \(existing.joined(separator: ", "))"
+    case .severalControllers(let names):
+      "there are several USB device controllers; choose one of: "
+        + names.map { "gadget:\($0)" }.joined(separator: ", ")
+    case .taken(let controller, .gadget(let name)):
+      "\(controller) is in use by the gadget '\(name)'; to free it: "
+        + "echo | sudo tee " + "/sys/kernel/config/usb_gadget/\(name)/UDC".shellWord
+    case .taken(let controller, .module(let name)):
+      "\(controller) is in use by the gadget \(name); to free it: sudo modprobe -r \(name.shellWord)"
+    case .noConfigFS: "this kernel has no configfs"
+    case .notMounted: "configfs is not mounted"
+    case .noGadgets: "this kernel has no support for gadgets"
+    case .noFunctionFS: "this kernel has no FunctionFS"
+    case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"
+    case .notRoot: "creating a gadget needs root: run the command with sudo"
+    case .refused(let action, let code): "cannot \(action): \(String(cString: strerror(code)))"
+    }
   }
 }
