@@ -61,9 +61,7 @@ public enum PortEvent {
   case cable(Cable, from: String)
   case warning(String)
   case ended(String)
-}
 
-extension PortEvent {
   init(_ event: ListenerEvent) {
     switch event {
     case .accepted(let cable, let peer): self = .cable(cable, from: peer.description)

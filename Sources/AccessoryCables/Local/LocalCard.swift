@@ -78,23 +78,15 @@ private struct CardFile: Equatable {
     Field("manufacturer", \.card.appearance.manufacturer, .text, "the manufacturer", isRequired: true)
     Field("model", \.card.appearance.model, .text, "the model number", isRequired: true)
     Field("protocols", \.card.appearance.protocols, .list(of: .text), "its current protocols", isRequired: true)
-    Field("pid", \.pid, .integer(1...Int32.max), "the process that runs the accessory", isRequired: true)
-    Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
+    Field("pid", \.card.process.pid, .integer(1...Int32.max), "the process that runs the accessory", isRequired: true)
+    Field(
+      "processStart", \.card.process.startTime, .integer(0...UInt64(Int64.max)), "when that was started",
+      isRequired: true)
     Field(
       "attachedAt", \.attachedAt, .number(0...1e12), "when the accessory was attached, in seconds since 1970",
       isAlwaysWritten: true)
     Field(
       "socket", \.socket, .text, "the file name of the accessory's socket, in the card's directory", isRequired: true)
-  }
-
-  private var pid: Int32 {
-    get { card.process.pid }
-    set { card.process = ProcessIdentity(pid: newValue, startTime: card.process.startTime) }
-  }
-
-  private var processStart: UInt64 {
-    get { card.process.startTime }
-    set { card.process = ProcessIdentity(pid: card.process.pid, startTime: newValue) }
   }
 
   private var attachedAt: Double {

@@ -10,7 +10,7 @@ import LinuxIO
 /// can write to it, because anyone with write access could impersonate an accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
-public struct LocalDirectory: Hashable, Sendable {
+public struct LocalDirectory: Hashable, Sendable, CustomStringConvertible {
   /// The absolute path.
   public let path: String
   /// Whether the path is in the temporary directory, where it may be another user's symbolic link.
@@ -101,14 +101,10 @@ public struct LocalDirectory: Hashable, Sendable {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
-}
 
-extension LocalDirectory: CustomStringConvertible {
   /// The directory's path.
   public var description: String { path }
-}
 
-extension LocalDirectory {
   /// Runs `body`, which creates a socket in this directory, and holds a lock on the directory until `body` returns.
   ///
   /// A socket's file exists for a moment before the socket accepts connections. While the lock is held, ``sweep()``

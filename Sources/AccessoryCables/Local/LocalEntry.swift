@@ -48,9 +48,7 @@ package struct LocalEntry: Hashable, Sendable {
   package var cardPath: String { "\(directory.path)/\(name).json" }
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
-  /// The part of the name that all attachments of one accessory share.
-  var accessoryName: Substring { Self.accessoryName(of: name) }
-
+  /// The part of a name that all attachments of one accessory share.
   static func accessoryName(of name: String) -> Substring { name.prefix { $0 != "-" } }
 
   /// Random characters that identify an accessory. Because the system's random source is used, two processes get
@@ -70,6 +68,11 @@ package struct LocalEntry: Hashable, Sendable {
   }
 
   static func isSuffix(_ suffix: Substring) -> Bool { suffixes.contains { $0 == suffix } }
+
+  /// Creates the file that hosts lock. Accessories create the socket first, then the lock file, then the card.
+  package func makeLock() throws(SystemError) {
+    _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
+  }
 }
 
 extension LocalDirectory {
@@ -162,12 +165,5 @@ package final class LocalClaim {
     guard descriptor >= 0 else { return }
     close(descriptor)
     descriptor = -1
-  }
-}
-
-extension LocalEntry {
-  /// Creates the file that hosts lock. Accessories create the socket first, then the lock file, then the card.
-  package func makeLock() throws(SystemError) {
-    _ = try OwnedDescriptor(open(lockPath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600), "make \(lockPath)")
   }
 }

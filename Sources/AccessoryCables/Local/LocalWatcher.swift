@@ -52,7 +52,8 @@ package final class LocalWatcher {
   /// - Throws: An error if the local directory cannot be trusted, or if nothing can be watched.
   package func start() throws {
     _ = try directory.check()
-    owners = OwnerWatch(on: loop) { [unowned self] process in ownerIsGone(process) }
+    // The directory's watch reports the files that a sweep removes.
+    owners = OwnerWatch(on: loop) { [unowned self] in directory.sweep() }
     let watch = try DirectoryWatch(on: loop) { [unowned self] event in happened(event) }
     self.watch = watch
     try settle()
@@ -83,7 +84,7 @@ package final class LocalWatcher {
       state = .waiting
       let above = try watchAbove(watch)
       // The local directory may have been created just before the watch started.
-      if try !directory.check(), Self.exists(above) { return }
+      if try !directory.check(), access(above, F_OK) == 0 { return }
     }
   }
 
@@ -109,20 +110,13 @@ package final class LocalWatcher {
     }
   }
 
-  private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
-
   private func settleLater() {
     do { try settle() } catch {
       onEvent(.warning("\(error)"))
       // If a new directory replaces this one, the new directory will be checked.
       state = .waiting
-      if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
+      do { if let watch { _ = try watchAbove(watch) } } catch { onEvent(.warning("\(error)")) }
     }
-  }
-
-  private func failure(of work: () throws -> Void) -> (any Error)? {
-    do { try work() } catch { return error }
-    return nil
   }
 
   private func happened(_ event: DirectoryWatch.Event) {
@@ -181,7 +175,7 @@ package final class LocalWatcher {
       let ended = accessory.card.flatMap { $0.process.isRunning ? nil : $0.process.pid }
       remove(accessory, ended.map { "its process \($0) has ended" } ?? Self.unplugged)
     } else if missed.remove(entry.name) != nil {
-      onEvent(.passed(departed[entry.accessoryName]))
+      onEvent(.passed(departed[LocalEntry.accessoryName(of: entry.name)]))
     }
   }
 
@@ -191,11 +185,6 @@ package final class LocalWatcher {
     departed[LocalEntry.accessoryName(of: accessory.key)] = accessory
     if let process = accessory.card?.process { owners?.remove(process) }
     onEvent(.left(accessory, reason: reason))
-  }
-
-  private func ownerIsGone(_ process: ProcessIdentity) {
-    // The watch reports the files that this call removes.
-    directory.sweep()
   }
 }
 
@@ -239,11 +228,11 @@ final class OwnerWatch {
   }
 
   private let loop: any PollingLoop
-  private let ended: (ProcessIdentity) -> Void
+  private let ended: () -> Void
   private var owners: [ProcessIdentity: Owner] = [:]
   private var timer: LoopTimer?
 
-  init(on loop: any PollingLoop, ended: @escaping (ProcessIdentity) -> Void) {
+  init(on loop: any PollingLoop, ended: @escaping () -> Void) {
     self.loop = loop
     self.ended = ended
     timer = loop.makeTimer { [unowned self] in ask() }
@@ -251,7 +240,7 @@ final class OwnerWatch {
 
   func add(_ process: ProcessIdentity) {
     if owners[process] == nil {
-      let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
+      let watch = ProcessWatch(process, on: loop) { [unowned self] in ended() }
       owners[process] = Owner(watch: watch)
       if watch == nil { timer?.arm(at: loop.now) }
     }
@@ -273,9 +262,8 @@ final class OwnerWatch {
   }
 
   private func ask() {
-    let unseen = owners.filter { $0.value.watch == nil }.map(\.key)
-    guard !unseen.isEmpty else { return }
+    guard owners.values.contains(where: { $0.watch == nil }) else { return }
     timer?.arm(at: loop.now + Self.period)
-    for process in unseen { ended(process) }
+    ended()
   }
 }
