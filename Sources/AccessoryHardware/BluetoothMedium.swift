@@ -15,11 +15,7 @@ final class BluetoothMedium: Medium {
   private let sockets: any BluetoothSockets
   /// The Bluetooth host for each loop. All finders on a loop share one host, because BlueZ does not let two D-Bus
   /// clients offer the same service.
-  private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
-
-  private struct WeakHost {
-    weak var host: BluetoothHost?
-  }
+  private let hosts = Locked<[ObjectIdentifier: Weak<BluetoothHost>]>([:])
 
   init(_ place: MessageBus.Place = .system, sockets: any BluetoothSockets = KernelSockets()) {
     self.place = place
@@ -61,10 +57,10 @@ final class BluetoothMedium: Medium {
 
   private func host(on loop: any PollingLoop) -> BluetoothHost {
     hosts.withLock { hosts in
-      hosts = hosts.filter { $0.value.host != nil }
-      if let host = hosts[ObjectIdentifier(loop)]?.host { return host }
+      hosts = hosts.filter { $0.value.object != nil }
+      if let host = hosts[ObjectIdentifier(loop)]?.object { return host }
       let host = BluetoothHost(BlueZ(place, on: loop, sockets: sockets))
-      hosts[ObjectIdentifier(loop)] = WeakHost(host: host)
+      hosts[ObjectIdentifier(loop)] = Weak(host)
       return host
     }
   }
