@@ -189,6 +189,15 @@ public final class Device {
       for app in apps { app.disappeared(accessory) }
     }
   }
+
+  /// If no installed app declares any of the accessory's protocols in its Info.plist, shows the system's alert.
+  private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
+    guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
+    let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
+    guard !isWanted else { return }
+    let offer = "\(accessory.name) (\(accessory.protocols.joined(separator: ", ")))"
+    log(.alert("Application Not Installed: no app declares a protocol of \(offer)"), .init(accessory))
+  }
 }
 
 /// A cable that is, or was, plugged into a device.
@@ -222,17 +231,6 @@ extension FoundAccessory {
   /// What identifies the accessory in events, or nil if the medium provides no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
-  }
-}
-
-extension Device {
-  /// If no installed app declares any of the accessory's protocols in its Info.plist, shows the system's alert.
-  private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
-    guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
-    let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
-    guard !isWanted else { return }
-    let offer = "\(accessory.name) (\(accessory.protocols.joined(separator: ", ")))"
-    log(.alert("Application Not Installed: no app declares a protocol of \(offer)"), .init(accessory))
   }
 }
 
@@ -314,5 +312,60 @@ extension TimelineEvent.Subject {
     self.init(
       name: identification.name, serial: identification.serialNumber,
       protocols: identification.protocols.map(\.name))
+  }
+}
+
+/// Remembers, for each address, the order of authentication and identification that the device found by trial.
+///
+/// ```
+///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
+///            │ ready                               │ ready
+///            ▼                                     ▼
+///   authentication first, for good        identification first, for good
+/// ```
+///
+/// If an accessory is unplugged before it answers, the device cannot tell whether the accessory would have refused the
+/// order. The device therefore tries the opposite order once.
+struct OrderMemory {
+  typealias Order = DevicePeer.Settings.Order
+
+  private enum Entry {
+    case trying(Order)
+    case settled(Order)
+  }
+
+  /// The maximum number of addresses to remember. A limit is needed because each accessory in a local directory has its
+  /// own address.
+  private static let limit = 10_000
+
+  private var entries: [String: Entry] = [:]
+
+  /// Returns the order to use on the next link with the accessory at `place`, and whether the opposite order has
+  /// already been tried.
+  func next(at place: String) -> (order: Order, isLast: Bool) {
+    switch entries[place] {
+    case nil: (.authenticationFirst, false)
+    case .trying(let order), .settled(let order): (order, true)
+    }
+  }
+
+  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next, or nil if
+  /// both orders have been tried.
+  mutating func ignored(at place: String) -> Order? {
+    switch entries[place] {
+    case nil:
+      if entries.count >= Self.limit { entries.removeAll() }
+      entries[place] = .trying(.identificationFirst)
+      return .identificationFirst
+    case .trying:
+      entries[place] = .settled(.authenticationFirst)
+      return nil
+    case .settled: return nil
+    }
+  }
+
+  /// Records that the accessory at `place` is ready. The order is remembered only if it was found by trial.
+  mutating func ready(at place: String) {
+    if case .trying(let order) = entries[place] { entries[place] = .settled(order) }
   }
 }

@@ -73,6 +73,16 @@ public enum AccessoryNotice: Equatable, Sendable {
     case .connect(let accessory), .disconnect(let accessory): accessory
     }
   }
+
+  fileprivate func isConnect(of accessory: PublishedAccessory) -> Bool {
+    if case .connect(let other) = self { return other.connectionID == accessory.connectionID }
+    return false
+  }
+
+  fileprivate func isConnect(again accessory: PublishedAccessory) -> Bool {
+    if case .connect(let other) = self { return other.serialNumber == accessory.serialNumber }
+    return false
+  }
 }
 
 /// The notifications for a suspended app, which are held until the app runs again.
@@ -111,17 +121,5 @@ struct NoticeQueue: Equatable {
       told.remove(at: left)
     }
     return told
-  }
-}
-
-extension AccessoryNotice {
-  fileprivate func isConnect(of accessory: PublishedAccessory) -> Bool {
-    if case .connect(let other) = self { return other.connectionID == accessory.connectionID }
-    return false
-  }
-
-  fileprivate func isConnect(again accessory: PublishedAccessory) -> Bool {
-    if case .connect(let other) = self { return other.serialNumber == accessory.serialNumber }
-    return false
   }
 }

@@ -89,9 +89,7 @@ package struct ReplyCollector: Equatable {
   package private(set) var reply: [UInt8] = []
   package private(set) var lastByte: Instant?
 
-  /// Creates a collector.
-  ///
-  /// - Parameter beginning: the time at which the request was sent.
+  /// `beginning` is the time at which the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
     if case .pattern(let pattern) = rule.expectation { search = PatternSearch(pattern) }
@@ -168,8 +166,7 @@ package struct ReplyCollector: Equatable {
     let isDecided =
       switch rule.expectation {
       case .anything: true
-      case .bytes(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
-      case .prefix(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
+      case .bytes(let bytes), .prefix(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
