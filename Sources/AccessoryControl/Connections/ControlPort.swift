@@ -151,9 +151,8 @@ package final class ControlPort {
     client.cameByPort = true
     let id = ObjectIdentifier(client)
     do {
-      connections[id] = try StreamConnection(
-        takingSocket: newcomer.release(), after: newcomer.rest, for: client, on: loop
-      ) { [weak self] in self?.connections[id] = nil }
+      let stream = try DescriptorStream(takingSocket: newcomer.release(), after: newcomer.rest, on: loop)
+      connections[id] = StreamConnection(stream, for: client) { [weak self] in self?.connections[id] = nil }
     } catch {
       client.close("the connection failed")
       warnOnce("a connection could not be served: \(error)")
@@ -283,7 +282,11 @@ final class BytePort: SessionHandler {
     let loop = try owner.world.realLoop(
       for: "a session's own connection needs", advice: "use session.read and session.write")
     (self.owner, self.loop, session, server) = (owner, loop, owner.session, owner.world.server)
-    timer = loop.schedule(after: Self.patience) { [weak self] in self?.stopWaiting() }
+    timer = loop.schedule(after: Self.patience) { [weak self] in
+      guard let self else { return }
+      server.bytePorts[ticket] = nil
+      giveBack()
+    }
     owner.port = self
     server.bytePorts[ticket] = self
   }
@@ -291,12 +294,6 @@ final class BytePort: SessionHandler {
   deinit {
     timer?.cancel()
     relay?.finish()
-  }
-
-  /// Stops waiting for a connection, because none arrived in time.
-  private func stopWaiting() {
-    server.bytePorts[ticket] = nil
-    giveBack()
   }
 
   /// Makes requests carry the session's bytes again.
@@ -349,7 +346,6 @@ final class BytePort: SessionHandler {
   }
 }
 
-/// Creates tokens that cannot be guessed, and compares tokens.
 package enum SecretToken {
   /// Returns 32 random hexadecimal digits from the kernel.
   package static func make() -> String {

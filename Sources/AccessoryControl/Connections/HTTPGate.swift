@@ -8,7 +8,6 @@ import AccessoryPages
 /// requests from other web pages. Requests without the token can access only the page and `/healthz`. The page itself
 /// contains no secrets. The token comes after the `#` in the page's address, and browsers do not send that part.
 package struct HTTPGate: Equatable, Sendable {
-  /// The kinds of requests, as determined by the path.
   package enum Route: String, Equatable, Sendable, CaseIterable {
     case page = "/"
     case rpc = "/rpc"
@@ -71,7 +70,6 @@ package struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// The maximum size of a body in bytes.
   package static let longestBody = 4 << 20
 
   private let hosts: Set<String>

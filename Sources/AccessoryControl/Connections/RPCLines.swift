@@ -8,7 +8,6 @@ import AccessoryCore
 /// - Notifications are dropped if there is no room for them. When there is room again, a `dropped` notification reports
 ///   how many notifications were dropped.
 public final class RPCLines {
-  /// While more than this many bytes are unsent, no further lines are handled.
   package static let mostUnsent = UnsentNews.few
 
   /// Called when there are bytes to send, or when ``wantsToRead`` has changed.
@@ -28,7 +27,6 @@ public final class RPCLines {
     }
   }
 
-  /// Whether the next line can be handled now.
   package var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
   /// The number of unsent bytes.

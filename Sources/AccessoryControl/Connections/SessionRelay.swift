@@ -15,7 +15,6 @@ import IAP2
 /// - A session has no half-close. After the input ends, the session stays open for answers until everything is
 ///   acknowledged and nothing has arrived for a while.
 package final class SessionRelay: SessionHandler, ByteStreamHandler {
-  /// The reason a session ended.
   package enum Ending: Equatable {
     case inputEnded
     case readerLeft
@@ -24,7 +23,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case session(SessionEnd)
   }
 
-  /// Byte counts for one session, or for all sessions of this relay.
   package struct Counts: Equatable {
     /// The number of bytes that the session accepted for sending.
     package var sent = 0
@@ -32,11 +30,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     package var received = 0
     /// The number of accepted bytes that the other side had not acknowledged when the session ended.
     package var lost = 0
-
-    /// Creates the counts, which are 0 by default.
-    package init(sent: Int = 0, received: Int = 0, lost: Int = 0) {
-      (self.sent, self.received, self.lost) = (sent, received, lost)
-    }
   }
 
   /// What happens when the reader of the output disconnects.
@@ -51,7 +44,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// The interval at which the relay checks for unacknowledged bytes after the input has ended.
   private static let tick = Duration.milliseconds(10)
 
-  /// The totals of all sessions.
   package private(set) var counts = Counts()
   /// The session, or nil while the relay is waiting for one.
   package private(set) var session: Session?
@@ -110,7 +102,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     if inputIsOver { timer?.arm(at: loop.now) }
   }
 
-  /// Closes the session, if there is one.
   package func close(_ reason: String? = nil) { session?.close(reason) }
 
   /// Ends the output and releases the stream. `done` is called when everything has been written.
@@ -125,11 +116,9 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   package func sessionIsReadable(_ session: Session) {
     quietSince = loop.now
-    while case let count = session.read({ give($0) }), count > 0 { counts.received += count }
-  }
-
-  private func give(_ bytes: RawSpan) -> Int {
-    isOutputBroken ? bytes.byteCount : stream.send(bytes)
+    while case let count = session.read({ isOutputBroken ? $0.byteCount : stream.send($0) }), count > 0 {
+      counts.received += count
+    }
   }
 
   package func sessionIsWritable(_ session: Session) { stream.resumeReading() }

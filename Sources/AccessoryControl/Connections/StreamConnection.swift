@@ -1,5 +1,4 @@
 import AccessoryCore
-import LinuxIO
 
 /// Connects one client to the server over stdin and stdout, or over a connected socket.
 ///
@@ -16,28 +15,13 @@ package final class StreamConnection {
   private var isEnding = false
   private var ended: (() -> Void)?
 
-  /// Whether the client has ended and everything has been written.
   package private(set) var isOver = false
 
-  /// The error from reading requests or writing answers, or nil if there was none.
   package private(set) var failure: String?
 
-  package convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
-    self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
-  }
-
-  /// Serves a client on a connected socket. Some bytes may already have been read from the socket. The connection closes
-  /// the socket when the client has ended.
-  package convenience init(
-    takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
-    ended: @escaping () -> Void
-  ) throws {
-    let stream = try DescriptorStream(takingSocket: socket, after: read, on: loop)
-    self.init(stream, isStandard: false, for: client, ended: ended)
-  }
-
-  private init(
-    _ stream: any ByteStream, isStandard: Bool, for client: ControlClient, ended: @escaping () -> Void = {}
+  /// Serves a client on a stream, which the connection closes when the client has ended.
+  package init(
+    _ stream: any ByteStream, isStandard: Bool = false, for client: ControlClient, ended: @escaping () -> Void = {}
   ) {
     (self.stream, self.isStandard, self.ended) = (stream, isStandard, ended)
     self.client = RPCLines(client)
@@ -57,21 +41,18 @@ package final class StreamConnection {
         return sent
       }
     }
-    if inputEnded, client.isIdle, client.unsentCount == 0 { return finish() }
+    if inputEnded, client.isIdle, client.unsentCount == 0 {
+      isEnding = true
+      client.close("the connection was closed")
+      return stream.endOutput()
+    }
     if client.wantsToRead { stream.resumeReading() } else { stream.pauseReading() }
   }
 
-  /// Ends the client without sending pending answers.
   package func close(_ reason: String) {
     client.close(reason)
     isEnding = true
     leave()
-  }
-
-  private func finish() {
-    isEnding = true
-    client.close("the connection was closed")
-    stream.endOutput()
   }
 
   private func fail(_ reason: String) {

@@ -95,7 +95,6 @@ package enum ControlPage {
     return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text
   }
 
-  /// A table of the kinds of errors.
   package static var errors: String {
     "| `kind` | code | when |\n|---|---|---|\n"
       + RPCError.Kind.allCases.map { "| `\($0.rawValue)` | \($0.code) | \($0.summary) |\n" }.joined()

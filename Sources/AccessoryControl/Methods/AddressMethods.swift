@@ -34,10 +34,7 @@ extension ControlMethods {
       try call.server.hosts.find(id).remove()
     },
   ]
-}
 
-extension ControlMethods {
-  /// The methods for proxies between a real device and a real accessory.
   static let proxies: [ControlMethod] = [
     ControlMethod(
       "proxy.add",

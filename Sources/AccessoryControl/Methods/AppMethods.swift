@@ -123,7 +123,6 @@ private struct Opening: Equatable, Sendable {
 }
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker, where a test, a script or a user chooses an accessory for an app.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 import Certificates
+import LinuxIO
 
 /// Describes a method of the control protocol. The parser of parameters and `rpc.discover` use this description, and
 /// docs/control-reference.md is generated from it.
 package struct ControlMethod: Sendable {
-  /// The method's name, such as `accessory.plug`.
   package let name: String
   package let summary: String
   package let params: RecordShape
@@ -22,7 +22,6 @@ package struct ControlMethod: Sendable {
   package let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
-  /// How a method affects the server.
   package enum Effect: Sendable {
     /// The method changes something, so each successful call sends a `change` notification.
     case changes
@@ -135,10 +134,6 @@ struct Answer<Source>: Sendable {
     tree = { source in .object(keys.compactMap { key in key.write(source).map { JSON5Member(key.shape.key, $0) } }) }
   }
 
-  init(shape: RecordShape, tree: @escaping @Sendable (Source) -> JSON5Value) {
-    (self.shape, self.tree) = (shape, tree)
-  }
-
   @resultBuilder enum Keys {
     static func buildExpression(_ key: Key<Source>) -> Key<Source> { key }
     static func buildBlock(_ keys: Key<Source>...) -> [Key<Source>] { keys }
@@ -150,12 +145,10 @@ struct Answer<Source>: Sendable {
     Answer(name) { Key(key, format, summary) { $0 } }
   }
 
-  /// A list of strings under one key.
   static func list(_ key: String, _ summary: String) -> Answer where Source == [String] {
     Answer("list of \(key)", summary) { Key(key, .list(of: .text), summary) { $0 } }
   }
 
-  /// A list of objects under one key.
   static func list<Element>(_ key: String, _ element: Answer<Element>, _ summary: String) -> Answer
   where Source == [Element] {
     Answer("list of \(key)", summary) {
@@ -190,7 +183,6 @@ extension Key {
 }
 
 extension Answer<String> {
-  /// The ID of a new object.
   static func new(_ kind: String) -> Answer { .only("new \(kind)", kind, .text, "the id of the new \(kind)") }
 }
 
@@ -220,15 +212,10 @@ extension Format<Instant> {
 extension Arguments {
   static var none: Arguments<> { .init("no parameters") }
 
-  /// An object with one key.
-  static func only<Only>(_ name: String, _ parameter: Argument<Only>) -> Arguments<Only> {
-    Arguments<Only>(name, parameter)
-  }
-
-  static func id(of kind: String) -> Arguments<String> { .only("one \(kind)", .id(of: kind)) }
+  static func id(of kind: String) -> Arguments<String> { .init("one \(kind)", .id(of: kind)) }
 
   static var world: Arguments<String?> {
-    .only("maybe a world", Argument(optional: "world", .text, "the id of a world (default: all)"))
+    .init("maybe a world", Argument(optional: "world", .text, "the id of a world (default: all)"))
   }
 }
 
@@ -270,6 +257,72 @@ extension ControlMethods {
     case (nil, let text?): return Array(text.utf8)
     case (nil, nil): throw RPCError(.params, "one of the parameters data and text is missing")
     case (_?, _?): throw RPCError(.params, "only one of the parameters data and text can be given")
+    }
+  }
+}
+
+/// Reads the files that a request names.
+///
+/// Files are never read on the loop, because a disk might not respond. If a method needs a file that has not been read
+/// yet, the method fails. After another thread has read the required file, the method is called again. Methods must
+/// therefore read their files before they change anything.
+final class RequestFiles: Sendable {
+  private struct State {
+    var files: [String: Result<[UInt8], TextFileError>] = [:]
+    var missing: (path: String, limit: Int)?
+  }
+
+  private let limit: Duration
+  private let state = Locked(State())
+
+  init(within limit: Duration = TextFile.patience) { self.limit = limit }
+
+  /// Whether the method needs a file that has not been read yet.
+  var isMissing: Bool { state.withLock { $0.missing != nil } }
+
+  /// Returns the bytes of a regular file.
+  func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
+    let found = state.withLock { state in
+      if state.files[path] == nil, state.missing == nil { state.missing = (path, limit) }
+      return state.files[path]
+    }
+    guard let found else { throw TextFileError(path, "it has not been read yet") }
+    return try found.get()
+  }
+
+  /// Reads the file that the method still needs, and then calls `done` on the loop. In virtual time, the file is read
+  /// on the loop itself, because the loop cannot wait for a thread.
+  func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
+    guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
+    let read: @Sendable () -> Result<[UInt8], TextFileError> = {
+      Result { () throws(TextFileError) in try TextFile.read(path, limit: most, onlyRegular: true) }
+    }
+    guard loop is any PollingLoop else {
+      put(read(), for: path)
+      return done()
+    }
+    let late = loop.schedule(after: limit) { [self] in
+      if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
+    }
+    // `late` and `done` are used only on the loop.
+    nonisolated(unsafe) let end = (late, done)
+    let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
+      loop.execute {
+        end.0.cancel()
+        if self.put(result, for: path) { end.1() }
+      }
+    }
+    do { try Worker.start { finish(read()) } } catch { finish(.failure(TextFileError(path, "\(error)"))) }
+  }
+
+  /// Stores a result. Returns true if this result is the first one for the file.
+  @discardableResult
+  private func put(_ result: Result<[UInt8], TextFileError>, for path: String) -> Bool {
+    state.withLock { state in
+      guard state.files[path] == nil else { return false }
+      state.files[path] = result
+      state.missing = nil
+      return true
     }
   }
 }

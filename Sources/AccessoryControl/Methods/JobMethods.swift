@@ -5,7 +5,6 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for jobs, which are runs that continue while the server answers other requests.
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",
@@ -187,7 +186,6 @@ private struct BurstChoices: Equatable, Sendable {
       "with `reconnects`: whether the run can pass even if bursts were lost")
   }
 
-  /// The complete plan.
   var whole: BurstPlan {
     var plan = plan
     plan.payload = .unique(size: size)

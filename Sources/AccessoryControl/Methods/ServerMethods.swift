@@ -38,7 +38,7 @@ extension ControlMethods {
       "client.cancel",
       "End one of this client's waiting requests early. The server answers that request with the results so far, and "
         + "sets `stopped` to `cancelled`.",
-      .only(
+      .init(
         "cancelling",
         Argument(
           "request", RPCID.format, "the `id` of the waiting request", from: .null, isRequired: true)),
@@ -90,7 +90,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.unsubscribe", "Stop sending events to this client.",
-      .only("unsubscribing", Argument(optional: "world", .text, "the id of a world (default: all worlds)")),
+      .init("unsubscribing", Argument(optional: "world", .text, "the id of a world (default: all worlds)")),
       .nothing, effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params {

@@ -2,7 +2,6 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions of apps, and for sessions of accessories if a client has taken over the session.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
@@ -86,7 +85,6 @@ extension ControlMethods {
     },
   ]
 
-  /// The maximum number of bytes that may wait for room in a session.
   private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
@@ -94,7 +92,6 @@ extension ControlMethods {
     Key("t", .seconds, "seconds on the world's clock") { $0.time }
   }
 
-  /// Issues a ticket for a connection that will carry a session's bytes.
   static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
     let address = call.client.cameByPort ? nil : call.server.portAddresses.first
     guard call.client.cameByPort || address != nil else {

@@ -26,7 +26,6 @@ public final class ControlServer {
   /// The settings of a server.
   public struct Settings {
     package var version = ""
-    /// Whether accessories may run programs on this machine.
     package var allowsExec = false
     package var transport = TransportOptions()
     /// The media through which accessories and devices can be reached.
@@ -35,9 +34,7 @@ public final class ControlServer {
     /// Creates the coprocessor for an accessory that is plugged in at a port. Accessories on the world's device do not
     /// use this closure.
     package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
-    /// Whether the world `main` reports control messages as events.
     package var reportsMessages = false
-    /// Called for every event in every world.
     package var report: (TimelineEvent) -> Void = { _ in }
     /// The time at which the loop's clock showed zero, in nanoseconds since 1970. Captures use it.
     package var epoch: Int64 = 0
@@ -45,7 +42,6 @@ public final class ControlServer {
     package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where to keep captures and reports after the server has exited, or nil to keep none.
     package var kept: KeptFolder?
-    /// The seed for worlds that are created without a seed.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.
@@ -175,7 +171,6 @@ struct ControlTable<Object: AnyObject> {
   let most: Int
   private var objects: [String: Object] = [:]
   private var order: [String] = []
-  /// How many IDs have been issued.
   private(set) var issued = 0
 
   init(kind: String, prefix: String, most: Int = ControlServer.mostObjects) {

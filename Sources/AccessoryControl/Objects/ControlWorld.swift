@@ -14,7 +14,6 @@ import LinuxIO
 /// time, time passes only while a client is waiting: in `time.advance`, in `time.runUntil`, or in a read or write with
 /// a time limit.
 final class ControlWorld {
-  /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
   /// How many turns the virtual loop runs before other clients are served.
   private static let turnsAtOnce = 2_000
@@ -143,7 +142,6 @@ final class ControlWorld {
     }
   }
 
-  /// Checks all waits after something has changed.
   func recheck() { finish { $0.isDone?() ?? false ? .notice : nil } }
 
   /// Cancels a client's waits, or only the wait of one request. Returns true if there was one.
@@ -184,7 +182,6 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Advances virtual time while any client is waiting.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
@@ -219,7 +216,6 @@ final class ControlWorld {
 
   // MARK: Real time
 
-  /// Returns the loop for `what`, which needs real time.
   func realLoop(
     for what: String = "addresses need", advice: String = "use a world created with time: real"
   ) throws(RPCError) -> any PollingLoop {
@@ -256,15 +252,11 @@ final class ControlWorld {
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
-    if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
+    if session.app != nil { server.later { [weak self] in self?.killedApps.removeAll { $0.forgetIfDone() } } }
   }
 
   /// Keeps a killed app until its open sessions end, as some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
-
-  private func forgetKilledApps() {
-    killedApps.removeAll { $0.forgetIfDone() }
-  }
 
   func end() {
     guard !hasEnded else { return }
@@ -288,7 +280,6 @@ final class ControlWorld {
 }
 
 final class ControlWait {
-  /// Why a wait ended.
   enum End: String {
     /// The notice arrived, or the condition became true.
     case notice
@@ -322,5 +313,68 @@ final class ControlWait {
   func fail(_ error: RPCError) {
     timer?.cancel()
     call.answer(.failure(error))
+  }
+}
+
+/// An event in a world, as sent to clients: a timeline entry, an app's notification, a session's event, or a change
+/// made by a request. The notices of each world are numbered starting at 1.
+struct ControlNotice {
+  enum Content {
+    case event(TimelineEvent)
+    case app(String, PublishedAccessory?)
+    case session(String)
+    case change
+  }
+
+  let number: Int
+  let world: String
+  let content: Content
+  /// The name of the event, or of the request that changed something.
+  let name: String
+  let time: Instant
+  let accessory: String?
+  /// The keys of a notice that is not a timeline entry.
+  let details: JSONObject
+
+  var method: String {
+    switch content {
+    case .event: "event"
+    case .app: "app"
+    case .session: "session"
+    case .change: "change"
+    }
+  }
+
+  var json: String {
+    var object: JSONObject = ["world": world, "number": number, "accessory": accessory]
+    if case .event(let event) = content {
+      object.add("event", event.object { $0 == .transcript ? "capture.start" : nil })
+    } else {
+      object.add("t", time)
+      object.add(details)
+    }
+    return object.text
+  }
+
+  /// The notice with its method, for use in results.
+  var tree: JSON5Value {
+    let params = (try? JSON5.read(json, file: "notice")) ?? .null
+    return .object([.init("method", .text(method)), .init("params", params)])
+  }
+}
+
+extension PublishedAccessory {
+  static let answer = Answer<PublishedAccessory>("connected accessory", "an accessory as an app sees it") {
+    Key("connectionID", .integer(0...Int.max), "the connection ID; a new one for each connection") { $0.connectionID }
+    Key("name", .text, "the accessory's name") { $0.name }
+    Key("manufacturer", .text, "the accessory's manufacturer") { $0.manufacturer }
+    Key("modelNumber", .text, "the accessory's model number") { $0.modelNumber }
+    Key("serialNumber", .text, "the accessory's serial number") { $0.serialNumber }
+    Key("firmwareRevision", .text, "the accessory's firmware version") { $0.firmwareRevision }
+    Key("hardwareRevision", .text, "the accessory's hardware version") { $0.hardwareRevision }
+    Key(
+      "protocols", .list(of: .text),
+      "the protocols that the accessory currently offers; empty in the first half of a flicker"
+    ) { $0.protocols }
   }
 }

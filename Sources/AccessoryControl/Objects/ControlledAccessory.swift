@@ -159,7 +159,7 @@ final class ControlledAccessory {
 
   private func behavior(for session: Session, _ described: Behavior) -> any AccessoryBehavior {
     if let taker, taker.protocols?.contains(session.protocolName) ?? true {
-      return TakenSessions(of: self, by: taker.client)
+      return TakenSessions(accessory: self, client: taker.client)
     }
     let chosen = behaviors[session.protocolName] ?? behaviors[nil]
     if chosen == nil, let recorded { return recorded }
@@ -168,7 +168,6 @@ final class ControlledAccessory {
 
   // MARK: Faults
 
-  /// Adds faults to the accessory's cable, and returns their IDs.
   @discardableResult
   func add(_ added: [Fault]) throws(RPCError) -> [String] {
     guard faults.count + added.count <= 100 else {
@@ -260,10 +259,6 @@ final class ControlledFault {
 private struct TakenSessions: AccessoryBehavior {
   let accessory: ControlledAccessory
   let client: ControlClient?
-
-  init(of accessory: ControlledAccessory, by client: ControlClient?) {
-    (self.accessory, self.client) = (accessory, client)
-  }
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let server = accessory.world.server

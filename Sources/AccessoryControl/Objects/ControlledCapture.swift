@@ -10,7 +10,6 @@ import AccessorySessions
 /// to a file. When the limit is reached, the recording stops, but the file remains valid.
 final class ControlledCapture {
   static let mostCaptures = 1_000
-  /// The maximum number of bytes in all of a server's captures combined.
   static let mostBytes = 256 << 20
 
   enum Form: String, CaseIterable, Sendable {
@@ -84,7 +83,6 @@ final class ControlledCapture {
     }
   }
 
-  /// Records an event in the world. In pcapng, the event becomes a comment.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =
@@ -108,7 +106,6 @@ final class ControlledCapture {
     self.file = nil
   }
 
-  /// Stops recording. The bytes are kept until the capture is removed.
   func stop() {
     guard isRecording else { return }
     isRecording = false

@@ -14,7 +14,6 @@ final class ControlledSession: SessionHandler {
   weak var app: ControlledApp?
   /// The accessory's connection ID, or nil if this is an accessory's end.
   var connectionID: Int?
-  /// The client that receives notifications about the session.
   weak var client: ControlClient?
   /// A separate connection that carries the session's bytes. While there is a separate connection, requests cannot read
   /// or write the bytes.
@@ -127,7 +126,6 @@ final class ControlledSession: SessionHandler {
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 
-  /// The reason the session ended, or nil while it is open.
   var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 

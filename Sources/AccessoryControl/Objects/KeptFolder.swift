@@ -9,7 +9,6 @@ import LinuxIO
 /// this server and of earlier ones. Each run has its own folder, which contains `run.json` and the run's reports.
 package final class KeptFolder {
   static let mostListed = 1_000
-  /// The maximum size of a file that a client can read.
   private static let longestFile = 256 << 20
 
   private let path: String
@@ -86,7 +85,6 @@ extension ReportForm {
   fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
 }
 
-/// A file to which bytes are written as they arrive.
 final class KeptFile {
   private var descriptor: Int32
 

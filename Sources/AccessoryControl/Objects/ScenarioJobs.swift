@@ -21,7 +21,6 @@ final class LiveScenario {
   private var parts: [String: ControlledAccessory] = [:]
   private var timeline: ScenarioTimeline?
   private var timer: LoopTimer?
-  /// The number of the world's last notice before the scenario started.
   private let firstNumber: Int
   private var failure: String?
   private var unplayed: [String] = []

@@ -110,7 +110,10 @@ public final class CableProxy: CableOwner {
         name: accessory.name, serial: accessory.serial ?? "", protocols: accessory.protocols ?? [])
     log(.accessory, .attach("\(accessory.address)"), subject)
     plugged = Plugged(
-      cable: JoinedCable(cable.main, on: loop) { [unowned self] end, reason in cableEnded(end, reason) }, ended: ended)
+      cable: JoinedCable(cable.main, on: loop) { [unowned self] end, reason in
+        if end == .device { log(.device, .detach("\(reason)")) }
+        unplug(end == .device ? "the device disconnected" : "\(reason)")
+      }, ended: ended)
     do {
       let port = try port ?? makePort(accessory)
       self.port = port
@@ -127,11 +130,6 @@ public final class CableProxy: CableOwner {
       log(.accessory, .warning("dropped \(count.counted("byte")) of an earlier session from \(accessory.address)"))
     case .warning(let text): log(.accessory, .warning(text))
     }
-  }
-
-  private func cableEnded(_ end: Cable.End, _ reason: ChannelEnd) {
-    if end == .device { log(.device, .detach("\(reason)")) }
-    unplug(end == .device ? "the device disconnected" : "\(reason)")
   }
 
   private func unplug(_ reason: String) {
@@ -217,7 +215,6 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// A channel and the bytes to send on it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End

@@ -49,10 +49,6 @@ public final class ControlClient {
     begin(method, params, id, done)
   }
 
-  private func beginCalls() {
-    while !isReading, !queue.isEmpty { queue.removeFirst()() }
-  }
-
   private func begin(
     _ method: String, _ params: JSON5Value, _ id: RPCID?, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) {
@@ -96,8 +92,9 @@ public final class ControlClient {
       guard !isReading else { return }
       server.settle()
       server.later { [weak self] in
-        self?.beginCalls()
-        self?.changed?()
+        guard let self else { return }
+        while !isReading, !queue.isEmpty { queue.removeFirst()() }
+        changed?()
       }
     }
   }

@@ -1,6 +1,7 @@
 import AccessoryControl
 import AccessoryCore
 import Glibc
+import LinuxIO
 
 extension CommandSpec {
   static let serve = CommandSpec(
@@ -81,7 +82,8 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   }
   var code = ExitCode.done
   if options.isStandard {
-    let connection = try StreamConnection(standardFor: server.makeClient(), on: runtime.loop)
+    let connection = StreamConnection(
+      try DescriptorStream.standard(on: runtime.loop), isStandard: true, for: server.makeClient())
     _ = runtime.run(until: { connection.isOver })
     connection.close("easim is exiting")
     if let failure = connection.failure {
