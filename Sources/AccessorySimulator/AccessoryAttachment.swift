@@ -82,11 +82,6 @@ final class AccessoryAttachment: CableSide {
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
   }
 
-  private func stopTimers() {
-    for timer in timers { timer.cancel() }
-    timers.removeAll()
-  }
-
   // MARK: The connection
 
   func connectionTold(_ event: PeerEvent) {
@@ -120,12 +115,8 @@ final class AccessoryAttachment: CableSide {
   }
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
-    log(.closed(session, reason: reason(of: session, end)))
-  }
-
-  private func reason(of session: Session, _ end: SessionEnd) -> String {
-    guard end == .closedByAccessory, let reason = session.closingReason else { return end.description }
-    return "\(end): \(reason)"
+    let reason = end == .closedByAccessory ? session.closingReason.map { "\(end): \($0)" } : nil
+    log(.closed(session, reason: reason ?? end.description))
   }
 
   func connectionEnded(_ end: ChannelEnd) {
@@ -139,10 +130,12 @@ final class AccessoryAttachment: CableSide {
   }
 
   private func cleanUp() {
-    stopTimers()
+    for timer in timers { timer.cancel() }
+    timers.removeAll()
     player?.stop()
     player = nil
-    closeIgnoredChannels()
+    for channel in ignoredChannels { channel.close() }
+    ignoredChannels = []
     warnings?.flush()
   }
 
@@ -310,11 +303,6 @@ final class AccessoryAttachment: CableSide {
     }
   }
 
-  private func closeIgnoredChannels() {
-    for channel in ignoredChannels { channel.close() }
-    ignoredChannels = []
-  }
-
   private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: OddSession?) {
     log(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
@@ -348,9 +336,7 @@ extension AccessoryAttachment {
   }
 
   private func sendStaleBytes(on session: Session) {
-    guard var stale = staleBytes else { return }
-    let bytes = stale.take()
-    staleBytes = stale
+    guard let bytes = staleBytes?.take() else { return }
     if !bytes.isEmpty {
       let count = session.write(bytes.span.bytes)
       log(

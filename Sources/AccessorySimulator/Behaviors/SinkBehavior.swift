@@ -100,7 +100,6 @@ struct SinkCheck {
   /// Whether ``conclude()`` must be called once no more bytes arrive, to diagnose a possible mistake.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
-  /// Describes the mistakes found so far, or returns an empty list if there are none.
   mutating func conclude() -> [String] {
     guard case .unique(var verifier) = state else { return [] }
     let findings = verifier.conclude()
@@ -180,7 +179,7 @@ struct CountingCheck: Equatable {
       let expected = UInt8(truncatingIfNeeded: count - start)
       let isNewBurst = got == 0 && (burst ?? count - start) == count - start
       if isNewBurst, count > start {
-        if expected != 0 || burst != nil { start(burstOf: count - start) }
+        if expected != 0 || burst != nil { (burst, start) = (count - start, count) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) instead of \(Hex.plain([expected])), the next in the count")
         // The check continues from the value that was received, and determines the length of the bursts again.
@@ -190,10 +189,5 @@ struct CountingCheck: Equatable {
       count += 1
     }
     return wrong
-  }
-
-  private mutating func start(burstOf size: Int) {
-    burst = size
-    start = count
   }
 }

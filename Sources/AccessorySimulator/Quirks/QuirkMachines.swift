@@ -176,7 +176,6 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// Called when power returns. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
@@ -206,7 +205,6 @@ struct PhantomMachine {
     return true
   }
 
-  /// Called when power returns. `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

@@ -114,7 +114,10 @@ final class QuirkStream: SessionFilter {
       switch chunker?.next(waiting: count, now: loop.now) {
       case nil: break
       case .send(let piece): count = piece
-      case .wait(let deadline): return waitForPiece(deadline)
+      case .wait(let deadline):
+        pieceTimer = pieceTimer ?? loop.makeTimer { [weak self] in self?.pump() }
+        pieceTimer?.arm(at: deadline)
+        return
       }
       // The bytes are copied because the call may cause further writes to the queue.
       let piece = queue.copy(0..<count)
@@ -124,11 +127,6 @@ final class QuirkStream: SessionFilter {
       if taken < count { return }
       chunker?.sent(now: loop.now)
     }
-  }
-
-  private func waitForPiece(_ deadline: Instant) {
-    pieceTimer = pieceTimer ?? loop.makeTimer { [weak self] in self?.pump() }
-    pieceTimer?.arm(at: deadline)
   }
 
   private func noteSent() {

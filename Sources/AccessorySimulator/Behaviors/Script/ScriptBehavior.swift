@@ -24,7 +24,6 @@ public struct ScriptBehavior: AccessoryBehavior {
   }
 }
 
-/// Answers the requests of one session.
 final class ScriptAnswerer: SessionHandler {
   private unowned let session: Session
   private let context: BehaviorContext
@@ -81,11 +80,11 @@ final class ScriptAnswerer: SessionHandler {
   }
 
   private func sendWhatIsDue() {
-    let wasFull = machine.isFull
+    let wasFull = machine.answers.isFull
     isBlocked = false
-    while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
+    while !isBlocked, session.isOpen, let step = machine.answers.due(at: context.loop.now) { perform(step) }
     // Read now, because the session does not report unread bytes a second time.
-    if wasFull, !machine.isFull { read() }
+    if wasFull, !machine.answers.isFull { read() }
     arm()
   }
 
@@ -102,11 +101,11 @@ final class ScriptAnswerer: SessionHandler {
     switch step {
     case .send(let bytes):
       let taken = session.write(bytes.span.bytes)
-      machine.sent(taken)
+      machine.answers.took(taken)
       // If the session has no room for the whole answer, the rest of the answer and all later answers wait.
       isBlocked = taken < bytes.count
     case .act(let action):
-      machine.didAct()
+      machine.answers.didAct()
       perform(action)
     }
   }
@@ -154,6 +153,6 @@ final class ScriptAnswerer: SessionHandler {
     hub.leave(self)
     notifyOthers()
     for total in machine.notes.totals { context.note(total) }
-    if machine.waiting > 0 { context.note("\(machine.waiting) answers were not sent") }
+    if machine.answers.count > 0 { context.note("\(machine.answers.count) answers were not sent") }
   }
 }

@@ -40,7 +40,6 @@ struct ScriptMemory {
   }
 
   private(set) var state: String?
-  /// How many times the script has entered a state.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]

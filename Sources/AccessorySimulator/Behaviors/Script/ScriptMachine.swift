@@ -3,8 +3,8 @@ import AccessoryProfiles
 
 /// Runs a script for one session. The machine decides how to respond to bytes and timers, and when to send the answers.
 ///
-/// The bytes, the time, and the memory that the sessions of an accessory share are passed as parameters. ``next(at:)``
-/// returns the resulting steps, one at a time. The same bytes at the same times produce the same steps, regardless of
+/// The bytes, the time, and the memory that the sessions of an accessory share are passed as parameters. ``answers``
+/// holds the resulting steps until they are due. The same bytes at the same times produce the same steps, regardless of
 /// how the bytes were split.
 ///
 /// Invariants: the machine never keeps more than one request and one full ``AnswerQueue``, and reads no bytes while the
@@ -20,7 +20,7 @@ struct ScriptMachine {
   private let protocolName: String
   private let book: RuleBook
   private var matcher: RequestMatcher
-  private var answers = AnswerQueue()
+  var answers = AnswerQueue()
   private var timers: [Timer]
   private var seenEntries: Int
   private var pacer: ReadPacer?
@@ -37,10 +37,6 @@ struct ScriptMachine {
   }
 
   // MARK: What the machine is waiting for
-
-  var waiting: Int { answers.count }
-
-  var isFull: Bool { answers.isFull }
 
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
@@ -196,14 +192,6 @@ struct ScriptMachine {
       }
     }
   }
-
-  // MARK: Steps
-
-  func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
-
-  mutating func sent(_ count: Int) { answers.took(count) }
-
-  mutating func didAct() { answers.didAct() }
 }
 
 /// Limits how many bytes an accessory reads per second. Bytes are read every tenth of a second.
