@@ -114,7 +114,6 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
   }
 }
 
-/// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
   /// The reasons, most important first. If several apply, ``next(within:on:)`` returns the most important reason.
   enum Reason: Comparable {

@@ -31,9 +31,7 @@ import Foundation
 ///   the events of the streams that are scheduled in that run loop.
 package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let world: String
-  /// Runs work on the loop.
   package let entrance: any LoopEntrance
-  /// Runs work on the main thread.
   package let main = MainDelivery()
   /// How the framework behaves in cases that Apple's documentation leaves open.
   package let settings: FrameworkSettings
@@ -42,12 +40,10 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Whether the app is running. While the app is suspended, its streams hold back their events.
   let isAppRunning = Locked(true)
 
-  /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
   /// Answers the Bluetooth picker on the user's behalf; the argument says whether an accessory's name is offered. Only a
   /// test's world sets this, because a program without a world never shows a picker. Used only on the event loop.
   package var picker: ((_ isOffered: (String) -> Bool) -> PickerOutcome)?
-  /// Retains the owner of the device's cables.
   package var holder: AnyObject?
   /// The app's view of the device, or nil while the app is not running. Used only on the event loop.
   package private(set) var app: AppView?
@@ -211,7 +207,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Events for the app
 
-  /// Posts the connect notification. Called on the event loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === self.app else { return }
     let object = object(accessory)
@@ -225,7 +220,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// Posts the disconnect notification. Called on the event loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === self.app else { return }
     let object = object(accessory)
@@ -252,7 +246,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// Calls the accessory's delegate. Called on the event loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === self.app else { return }
     let object = object(accessory)

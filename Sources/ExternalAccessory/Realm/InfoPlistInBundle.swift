@@ -32,9 +32,7 @@ enum NamedInfoPlist {
 /// yet, because load-time functions run in an unspecified order. In that case, the Info.plist is read when the manager
 /// is first used.
 @section(".init_array") @used
-private let atLoad: @convention(c) () -> Void = { readAtLoad() }
-
-private func readAtLoad() {
+private let atLoad: @convention(c) () -> Void = {
   if dlsym(nil, "CFBundleGetMainBundle") != nil { _ = NamedInfoPlist.manifest }
 }
 
@@ -53,7 +51,6 @@ package struct BundleDeclarations: Sendable {
     self.modes = modes.isEmpty ? nil : modes
   }
 
-  /// The main bundle's current declarations.
   package static var current: BundleDeclarations {
     let info = Bundle.main.infoDictionary
     var now = BundleDeclarations(protocols: [], modes: [])

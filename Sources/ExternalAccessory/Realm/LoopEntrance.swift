@@ -7,7 +7,6 @@ package protocol LoopEntrance: AnyObject, Sendable {
   var loop: any EventLoop { get }
   /// Runs `body` on the loop, blocks until it has run, and returns its result.
   func sync<Value>(_ body: () -> Value) -> Value
-  /// Runs `body` on the loop later.
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -64,7 +63,6 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The lock is recursive, because work on the loop may call ``sync(_:)`` again.
   private let lock = NSRecursiveLock()
 
-  /// Creates the entrance to a loop that no other code uses.
   package init(_ loop: VirtualLoop) { virtual = loop }
 
   package var loop: any EventLoop { virtual }
@@ -73,7 +71,6 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
 
   package func async(_ body: @escaping @Sendable () -> Void) { virtual.execute(body) }
 
-  /// The next deadline, or nil if nothing is scheduled.
   package var nextDeadline: Instant? { lock.withLock { virtual.nextDeadline } }
 
   package var now: Instant { lock.withLock { virtual.now } }

@@ -300,7 +300,6 @@ package struct Reading {
   package var isBehind = false
   /// Whether the loop is about to fetch more bytes.
   package var isFetching = false
-  /// The number of reads.
   package var count = 0
 
   static func + (one: Reading, other: Reading) -> Reading {

@@ -60,11 +60,9 @@ final class StreamPort: @unchecked Sendable {
     isAppRunning = realm.isAppRunning
   }
 
-  /// Sets the stream that is passed to delegates. The port does not retain the stream.
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
-  /// Whether an event is waiting for the delegate.
   var hasDueEvent: Bool {
     lock.withLock { state.dueEvent != nil && isHeard && !(schedules.isEmpty && pending.isEmpty) }
   }
@@ -112,7 +110,6 @@ final class StreamPort: @unchecked Sendable {
 
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
-  /// Handles the release of the stream object.
   func invalidate() {
     let last = lock.withLock { () -> CFRunLoopSource? in
       defer { source = nil }
@@ -236,7 +233,8 @@ final class StreamPort: @unchecked Sendable {
     guard woken.nudges else { return }
     // If the main run loop is running, it performs the source in the right mode.
     main.nudge(
-      begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
+      begin: { [weak self] in if let self { lock.withLock { isNudging = false } } },
+      unlessRunning: { [weak self] in self?.perform() })
   }
 
   /// Whether anything can receive events. The stream itself counts as a receiver until a misuse has been recorded for
@@ -255,8 +253,6 @@ final class StreamPort: @unchecked Sendable {
     if isFirst { note(misuse) }
     return isFirst
   }
-
-  private func endNudge() { lock.withLock { isNudging = false } }
 
   /// Cancels the signal. Requires the lock.
   private func unsignal() {

@@ -97,7 +97,6 @@ struct StreamState {
     return true
   }
 
-  /// Records that bytes have arrived, or that there is room to write again.
   mutating func becomeReady() {
     if readiness == .none { readiness = .due }
   }
@@ -106,7 +105,6 @@ struct StreamState {
   /// room to write.
   mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
 
-  /// Records that no more bytes will arrive.
   mutating func end() {
     if ending == .none { ending = .due(.endEncountered) }
   }

@@ -38,7 +38,6 @@ struct UnwrittenRest {
   }
 }
 
-/// A write whose remaining bytes were lost.
 package struct LostRest: Sendable, CustomStringConvertible {
   let asked: Int
   let taken: Int

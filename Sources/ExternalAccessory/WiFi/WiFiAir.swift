@@ -14,10 +14,8 @@ package final class WiFiAir: @unchecked Sendable {
   private let lock = Lock()
   private var state = EAWiFiUnconfiguredAccessoryBrowserState.stopped
   private var accessories: Set<EAWiFiUnconfiguredAccessory> = []
-  private var browsers: [Weak] = []
+  private var browsers: [Weak<EAWiFiUnconfiguredAccessoryBrowser>] = []
   private var configuring: EAWiFiUnconfiguredAccessory?
-
-  private struct Weak { weak var browser: EAWiFiUnconfiguredAccessoryBrowser? }
 
   init(_ main: MainDelivery, stoppedFirst: Bool) {
     self.main = main
@@ -27,14 +25,14 @@ package final class WiFiAir: @unchecked Sendable {
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
     // Browsers are released only after the lock has been unlocked, because a browser's deinit may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
-      let held = browsers.compactMap(\.browser) + [browser]
-      browsers = held.map { Weak(browser: $0) }
+      let held = browsers.compactMap(\.object) + [browser]
+      browsers = held.map { Weak($0) }
       return held
     }
     withExtendedLifetime(held) {}
   }
 
-  private var listeners: [EAWiFiUnconfiguredAccessoryBrowser] { lock.withLock { browsers.compactMap(\.browser) } }
+  private var listeners: [EAWiFiUnconfiguredAccessoryBrowser] { lock.withLock { browsers.compactMap(\.object) } }
 
   private func move(to next: EAWiFiUnconfiguredAccessoryBrowserState) {
     lock.withLock { state = next }
@@ -100,7 +98,6 @@ package final class WiFiAir: @unchecked Sendable {
     look()
   }
 
-  /// Ends the configuration with the given result.
   package func finish(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
     guard let done = endConfiguration() else { return }
     if status == .success { lock.withLock { _ = accessories.remove(done) } }
