@@ -23,7 +23,9 @@ enum AppAtRest {
   /// Examines the process's sockets, all threads except the caller's, and all alarms before `limit`. `limit` is a time
   /// in seconds of `systemUptime`.
   static func look(until limit: TimeInterval) -> Finding {
-    if !CallsOfTheApp.areHeard || Alarms.shared.areSet(before: limit) || hasSockets { return .waiting }
+    if !CallsOfTheApp.areHeard || Alarms.shared.areSet(before: limit) { return .waiting }
+    // Another process might answer through a socket that this process has created.
+    if !sockets().isSubset(of: inherited) { return .waiting }
     guard let own = FilePath.target(ofLink: "/proc/thread-self")?.split(separator: "/").last.map(String.init),
       let threads = Folder.names(in: "/proc/self/task")
     else { return .waiting }
@@ -39,9 +41,6 @@ enum AppAtRest {
     }
     return found
   }
-
-  /// Whether the process has created sockets, through which another process might answer.
-  private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
   /// The sockets that existed when the program was loaded.
   static let inherited = sockets()

@@ -118,7 +118,6 @@ extension SimulatedWorld {
     case rest(Duration)
   }
 
-  /// The progress of one call that lets time pass.
   private struct Passing {
     /// The work that remains before the world is settled: the world's due work, the app's events and the tasks that
     /// were sleeping on the world's clock, in this order.
@@ -129,7 +128,6 @@ extension SimulatedWorld {
       case nothing
     }
 
-    /// The end of the wait in the world's time.
     let end: Instant
     /// How long the wait continues while nothing happens, in seconds of real time.
     let patience: TimeInterval

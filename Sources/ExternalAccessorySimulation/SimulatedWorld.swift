@@ -27,7 +27,6 @@ import Testing
 /// real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
-  /// The entrance to the loop, or nil if the world runs in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
   /// The inner world. Use this property only on the event loop.

@@ -1,4 +1,7 @@
+import AccessoryCables
+import AccessoryPages
 import AccessorySessions
+import AccessoryWorlds
 import Foundation
 import Testing
 
@@ -114,5 +117,113 @@ extension SimulatedWorld {
     if new.isEmpty { return text + " nothing more" }
     if new.count > lineLimit { text += " (\(new.count - lineLimit) lines omitted)" }
     return ([text] + new.suffix(lineLimit)).joined(separator: "\n")
+  }
+}
+
+/// Waits for a condition that must become true. These methods replace `#expect(await world.run { … })`, because Swift
+/// 6.3 can confuse a closure inside a macro with another closure in the same function; see docs/dev/closure-symbols.md.
+extension SimulatedWorld {
+  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does. If the condition does not become
+  /// true, the test fails at the line of the call. The failure message shows the timeline.
+  ///
+  /// ```swift
+  /// await world.expect { app.isConnected }
+  /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
+  /// ```
+  ///
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Omit the last four arguments. The
+  /// defaults of these arguments record the location of the call.
+  ///
+  /// - Returns: true if the condition became true.
+  @discardableResult
+  public func expect(
+    _ comment: String = "", limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
+    fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column,
+    until condition: () -> Bool
+  ) async -> Bool {
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return judge(await run(limit: limit, until: condition), comment, limit, place)
+  }
+
+  /// Lets time pass until a condition holds. This is the form for tests that are not async.
+  @available(*, noasync, message: "await it")
+  @discardableResult
+  public func expect(
+    _ comment: String = "", limit: Duration = .seconds(60), fileID: String = #fileID, filePath: String = #filePath,
+    line: Int = #line, column: Int = #column, until condition: () -> Bool
+  ) -> Bool {
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return judge(run(limit: limit, until: condition), comment, limit, place)
+  }
+
+  private func judge(_ holds: Bool, _ comment: String, _ limit: Duration, _ place: SourceLocation) -> Bool {
+    let text = "the condition did not hold within \(limit) of the world's time"
+    if !holds { fail(comment.isEmpty ? text : "\(comment): \(text)", place) }
+    return holds
+  }
+
+  func fail(_ reason: String, _ place: SourceLocation) {
+    var text = reason
+    // If `addsReportToIssues` is true, `withSimulatedWorld` already adds the timeline to every issue.
+    if !addsReportToIssues { text += "\n\(newReport)" }
+    if let failing { return failing(text, place) }
+    Issue.record(Comment(rawValue: text), sourceLocation: place)
+    // Swift Testing does not print failures that occur outside a test, for example in a detached task.
+    if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
+  }
+}
+
+/// The trace of a test's world. The trace is one HTML page that shows everything that happened, and is written when the
+/// test fails.
+///
+/// Use the trace only on the event loop.
+final class WorldTrace: @unchecked Sendable {
+  static let variable = "EASIM_TRACES"
+
+  private let name: String
+  private let recorder: TraceRecorder
+
+  init(_ name: String, isVirtual: Bool) {
+    self.name = name
+    recorder = TraceRecorder(
+      program: "easim", command: "the test \(name)", time: isVirtual ? "virtual" : "real", limit: 5 << 20)
+  }
+
+  func record(_ settings: inout World.Settings) {
+    let capture = CaptureRecorder(program: "easim") { _ in }
+    recorder.follow(capture)
+    settings.recorder = capture
+    let report = settings.report
+    settings.report = { [recorder] event in
+      recorder.add(event)
+      report(event)
+    }
+  }
+
+  func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
+
+  /// The page's file, which is in the folder that ``variable`` names or, if that variable is not set, in the temporary
+  /// folder.
+  var file: URL {
+    let folder =
+      ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }
+      ?? FileManager.default.temporaryDirectory.appendingPathComponent("easim-traces")
+    let plain = String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }.prefix(80))
+    return folder.appendingPathComponent("\(plain)-\(ProcessInfo.processInfo.processIdentifier).html")
+  }
+}
+
+extension SimulatedWorld {
+  /// Writes the trace of a failed test. Returns the trace's path. If the trace cannot be written, returns the reason
+  /// instead.
+  package func writeTrace(because reason: String) -> String {
+    let page = perform { [trace] _ in trace.page(because: reason) }
+    let file = trace.file
+    do {
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(page).write(to: file)
+    } catch { return "the trace could not be written: \(error.localizedDescription)" }
+    if Test.current != nil { Attachment.record(page, named: "trace.html") }
+    return "the trace of this world: \(file.path)"
   }
 }

@@ -54,7 +54,6 @@ public struct WorldClock: Clock {
   }
 }
 
-/// The tasks that are sleeping on the world's clock.
 final class Sleepers: @unchecked Sendable {
   private let entrance: any LoopEntrance
   // Use these properties only on the event loop.
@@ -120,7 +119,6 @@ final class Sleepers: @unchecked Sendable {
     sleeper.finish()
   }
 
-  /// Wakes all tasks, because the world is ending.
   func end() {
     entrance.sync {
       isOver = true
