@@ -21,7 +21,7 @@ public enum DurationText {
     if characters.first == UInt8(ascii: "-") {
       throw OptionError("'\(text)' is negative: a duration is zero or more, such as '250ms'")
     }
-    let number = characters.prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
+    let number = characters.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: ".") }
     let unit = String(text[number.endIndex...])
     let parts = text[..<number.endIndex].split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else {
@@ -67,9 +67,5 @@ public enum DurationText {
     var digits = String(unit + rest).dropFirst()
     while digits.last == "0" { digits = digits.dropLast() }
     return String(digits)
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 }

@@ -20,7 +20,6 @@ package enum PageLook {
       --s1: #16324f; --s2: #1f5388; --s3: #2f7fc4; --s4: #74b0ea; --s5: #cfe5fb;
     """
 
-  /// The style sheet.
   package static let style = """
     :root { color-scheme: light dark;
       \(light)

@@ -24,7 +24,6 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
   /// Returns a separate generator for one part of a world. Adding another part therefore does not change the random

@@ -89,9 +89,7 @@ public enum Excerpt {
   }
 }
 
-/// Formats bytes for messages.
 package enum ShownBytes {
-  /// The maximum number of bytes shown.
   package static let most = 32
 
   /// Returns the first few bytes, either as text or, if they are not valid UTF-8, in hex.
@@ -130,7 +128,6 @@ package enum ShownBytes {
   }
 }
 
-/// Escapes text for XML and HTML.
 package enum MarkupText {
   /// Escapes markup and replaces characters that are invalid in XML or invisible on a page.
   package static func escaped(_ text: some StringProtocol) -> String {
