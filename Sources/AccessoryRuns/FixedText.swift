@@ -1,6 +1,5 @@
 import AccessoryCore
 
-/// Formats numbers for reports.
 package enum FixedText {
   /// Returns a number rounded to the given number of decimal places, such as "0.830". Adds decimal places if `other`,
   /// such as a limit that the number narrowly exceeds, would otherwise look the same.
@@ -21,9 +20,9 @@ package enum FixedText {
     return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
   }
 
-  /// Returns a number with only as many decimal places as it needs, up to three, such as "2" or "0.25".
-  package static func short(_ value: Double) -> String {
-    let digits = text(value, places: 3)
+  /// Returns a number with only as many decimal places as it needs, up to `places`, such as "2" or "0.25".
+  package static func short(_ value: Double, places: Int = 3) -> String {
+    let digits = text(value, places: places)
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
@@ -65,5 +64,51 @@ package enum CSVText {
     if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }
     guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
     return "\"\(text.replacing("\"", with: "\"\""))\""
+  }
+}
+
+/// A value that a run has measured or counted.
+public struct ReportFigure: Sendable {
+  /// The kind of value, which determines how the value is formatted.
+  public enum Unit: Sendable {
+    case time
+    case rate
+    case count
+    case number
+  }
+
+  /// The name of the figure.
+  public let name: String
+  /// The value.
+  public let value: Double
+  package let unit: Unit
+  /// Whether a higher value is better, or nil if neither higher nor lower is better.
+  package let moreIsBetter: Bool?
+  let isMain: Bool
+
+  /// Creates a figure.
+  public init(_ name: String, _ value: Double, _ unit: Unit, moreIsBetter: Bool? = nil, isMain: Bool = true) {
+    (self.name, self.value, self.unit) = (name, value, unit)
+    (self.moreIsBetter, self.isMain) = (moreIsBetter, isMain)
+  }
+
+  /// Creates a count.
+  public init(_ name: String, _ count: Int, moreIsBetter: Bool? = nil, isMain: Bool = true) {
+    self.init(name, Double(count), .count, moreIsBetter: moreIsBetter, isMain: isMain)
+  }
+
+  var text: String { unit.text(value) }
+}
+
+extension ReportFigure.Unit {
+  package func text(_ value: Double) -> String {
+    switch self {
+    case .time where value >= 36_000e9: FixedText.text(value / 3_600e9, places: 1) + " h"
+    case .time where value >= 600e9: FixedText.text(value / 60e9, places: 1) + " min"
+    case .time: FixedText.time(value)
+    case .rate: FixedText.rate(value)
+    case .count: FixedText.grouped(Int(value))
+    case .number: FixedText.text(value, places: 1)
+    }
   }
 }
