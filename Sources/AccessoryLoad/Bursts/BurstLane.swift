@@ -21,7 +21,6 @@ import IAP2
 /// can be partly answered. A byte that arrives while the lane expects no reply is unsolicited and belongs to no burst.
 package struct BurstLane {
   package struct Flight: Equatable, Sendable {
-    /// The ticket that the schedule issued for the burst.
     package let ticket: BurstSchedule.Ticket
     /// The time at which the lane offered the burst's first byte to the session.
     package let began: Instant
@@ -53,7 +52,6 @@ package struct BurstLane {
   private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
-  /// Compares an echo with the bursts' unique bytes.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private var judging: Judging
@@ -91,12 +89,9 @@ package struct BurstLane {
 
   package var hasRoom: Bool { flights.count < inFlight }
 
-  /// Begins a burst that consists of the plan's payload.
-  package mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
-    begin(ticket, request: 0, size: payloadCount, now: now)
-  }
-
-  mutating func begin(_ ticket: BurstSchedule.Ticket, request: Int, size: Int, now: Instant) {
+  /// Begins a burst. If `size` is nil, the burst consists of the plan's payload.
+  package mutating func begin(_ ticket: BurstSchedule.Ticket, request: Int = 0, size: Int? = nil, now: Instant) {
+    let size = size ?? payloadCount
     precondition(hasRoom, "a session must not have more unanswered bursts than the plan allows")
     if !requests.isEmpty { prepare(requests[request], now) }
     let awaited = judging == .stream ? size : verifier.count
@@ -198,7 +193,6 @@ package struct BurstLane {
     return .completed(complete())
   }
 
-  /// Collects the bytes of a reply that will be judged by a rule.
   private mutating func collectReply(
     _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
   ) -> Event? {
@@ -287,7 +281,6 @@ package struct BurstLane {
     return flight
   }
 
-  /// Returns the time at which the oldest burst times out.
   package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
   /// Ends the session. Returns the bursts that were still in flight, which count as lost.

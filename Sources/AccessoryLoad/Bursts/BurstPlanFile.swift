@@ -14,14 +14,12 @@ import AccessoryFormats
 /// }
 /// ```
 package struct BurstPlanFile: Equatable, Sendable {
-  /// The file's plan.
   private(set) var plan = BurstPlan()
   /// The number of bursts if the plan has no phases.
   private var count: Int?
   /// The duration of the run if the plan has no phases.
   private var time: Duration?
 
-  /// Whether the file specifies the expected replies.
   package private(set) var saysReplies = false
 
   private init() {}

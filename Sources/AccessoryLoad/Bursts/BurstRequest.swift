@@ -23,16 +23,13 @@ struct BurstRequest: Equatable, Sendable {
   var expected: ExpectedReply?
   /// How much of the reply to read, or nil to read as much as is needed to judge the reply.
   var extent: ReplyExtent?
-  /// The pause after this burst, or nil to use the plan's pause.
   var think: Distribution<Duration>?
 
   var reply: Reply {
-    switch expected?.expected {
-    case .echo?: return .echo
-    case .nothing?: return .nothing
-    case .rule(let expectation)?: return .rule(ReplyRule(expectation, reading: extent?.extent))
-    case nil: return extent.map { .rule(ReplyRule(.anything, reading: $0.extent)) } ?? .echo
-    }
+    let reply = expected?.reply ?? (extent == nil ? .echo : .rule(ReplyRule()))
+    guard case .rule(var rule) = reply else { return reply }
+    rule.extent = extent?.extent
+    return .rule(rule)
   }
 
   /// True if the reply is an echo of unique bytes, in which case several bursts can be in flight at the same time.
@@ -72,26 +69,21 @@ struct BurstRequest: Equatable, Sendable {
 }
 
 struct ExpectedReply: Equatable, Sendable {
-  enum Expected: Equatable, Sendable {
-    case echo
-    case nothing
-    case rule(ReplyRule.Expectation)
-  }
-
   static let forms = "echo, none, text:…, hex:…, prefix:… or regex:…"
 
   let word: String
-  let expected: Expected
+  /// The reply, if as much of it is read as is needed to judge it.
+  let reply: BurstRequest.Reply
 
   init(_ word: String) throws(OptionError) {
     self.word = word
     switch try ReplyWord(word, forms: Self.forms) {
-    case .none: expected = .nothing
-    case .echo: expected = .echo
-    case .text(let text): expected = .rule(.bytes(Array(text.utf8)))
-    case .hex(let bytes): expected = .rule(.bytes(bytes))
-    case .prefix(let text): expected = .rule(.prefix(Array(text.utf8)))
-    case .regex(let pattern): expected = .rule(.pattern(pattern))
+    case .none: reply = .nothing
+    case .echo: reply = .echo
+    case .text(let text): reply = .rule(ReplyRule(.bytes(Array(text.utf8))))
+    case .hex(let bytes): reply = .rule(ReplyRule(.bytes(bytes)))
+    case .prefix(let text): reply = .rule(ReplyRule(.prefix(Array(text.utf8))))
+    case .regex(let pattern): reply = .rule(ReplyRule(.pattern(pattern)))
     case .file: throw OptionError("'\(Excerpt.of(word))': a plan has no file: expected \(Self.forms)")
     }
   }
@@ -147,7 +139,7 @@ extension BurstRequest {
     case (true, false), (false, true): break
     }
     guard object.value("read") != nil else { return }
-    switch request.expected?.expected {
+    switch request.expected?.reply {
     case .echo?: object.error("read", "omit this: an echo is always read to its end")
     case .nothing?: object.error("read", "omit this: with 'none', no reply is read")
     case .rule?, nil: break

@@ -14,7 +14,6 @@ import AccessoryRuns
 /// Invariants: bursts are numbered without gaps in the order they begin. Bursts are due in the order of their numbers.
 /// Bursts that begin before the end of the warm-up are not measured.
 package struct BurstSchedule: Equatable, Sendable {
-  /// Permission to begin one burst.
   package struct Ticket: Equatable, Sendable {
     /// The burst's number in the run, starting at 0.
     package let number: Int
@@ -31,18 +30,13 @@ package struct BurstSchedule: Equatable, Sendable {
     case finished
   }
 
-  private enum State: Equatable {
-    case waiting
-    case running(since: Instant)
-    case finished(since: Instant?)
-  }
-
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
-  private var state = State.waiting
-  /// How many bursts the sessions have begun.
+  /// The time at which the run began, or nil if the run has not begun yet.
+  package private(set) var start: Instant?
+  package private(set) var isFinished = false
   package private(set) var begun = 0
-  /// How many measured bursts the sessions have begun.
+  /// How many of the bursts that have begun are measured.
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
@@ -54,30 +48,17 @@ package struct BurstSchedule: Equatable, Sendable {
   /// How long earlier bursts can delay a burst before it counts as overdue.
   static let slack = Duration.milliseconds(100)
 
-  package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
-
   /// Creates a schedule in which the rate of each phase is multiplied by `share`.
-  init(_ plan: BurstPlan, share: Double) {
+  package init(_ plan: BurstPlan, share: Double = 1) {
     self.plan = plan
     timetable = plan.phases.isEmpty ? nil : BurstTimetable(plan.phases, share: share)
   }
 
-  /// The time at which the run began, or nil if the run has not begun yet.
-  package var start: Instant? {
-    switch state {
-    case .waiting: nil
-    case .running(let since): since
-    case .finished(let since): since
-    }
-  }
-
-  /// The time at which measuring begins, or nil if the run has not begun yet.
   package var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
-  /// Starts the schedule unless it has started already.
   package mutating func begin(now: Instant) {
-    guard case .waiting = state else { return }
-    state = .running(since: now)
+    guard start == nil, !isFinished else { return }
+    start = now
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
     // In a schedule of 10^9 seconds or more, the time of the last burst could overflow. The time is then left unset,
@@ -85,9 +66,7 @@ package struct BurstSchedule: Equatable, Sendable {
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
-  package mutating func finish() { state = .finished(since: start) }
-
-  package var isFinished: Bool { if case .finished = state { true } else { false } }
+  package mutating func finish() { isFinished = true }
 
   /// Records that a burst has ended, whether successfully or not.
   package mutating func settle(now: Instant) {
@@ -98,11 +77,8 @@ package struct BurstSchedule: Equatable, Sendable {
 
   /// Returns a burst for session `lane` of `lanes` if one can begin now, or otherwise what the session must wait for.
   package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
-    guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
-    if isOver(start, now) {
-      finish()
-      return .finished
-    }
+    guard let start, !isFinished else { return isFinished ? .finished : .waitForOthers }
+    if isOver(now: now) { return finishNow() }
     switch plan.pace {
     case .closedLoop:
       let opening = start + plan.ramp * lane / max(1, lanes)
@@ -114,7 +90,7 @@ package struct BurstSchedule: Equatable, Sendable {
       return hand(due: now, start)
     case .rate, .phases:
       let due = dueSeconds(begun).map { start + .nanoseconds(Int64($0 * 1e9)) } ?? .distantFuture
-      if let end = end(start), due >= end { return now >= end ? finishNow() : .wait(until: end) }
+      if let end, due >= end { return now >= end ? finishNow() : .wait(until: end) }
       if due > now { return .wait(until: due) }
       if let lastDue, now > lastDue + Self.slack { late += 1 }
       return hand(due: due, start)
@@ -124,7 +100,7 @@ package struct BurstSchedule: Equatable, Sendable {
   /// Returns how many bursts are overdue by more than `slack` but have not begun.
   package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
-    let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
+    let limit = (end.map { min($0, now) } ?? now) - start - Self.slack
     let low = firstDue(after: limit.inSeconds, from: begun)
     if case .bursts(let count) = plan.extent { return min(low - begun, max(0, count - measured)) }
     return low - begun
@@ -155,20 +131,14 @@ package struct BurstSchedule: Equatable, Sendable {
     return .finished
   }
 
-  func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
-
-  /// The time after which no more bursts begin, or nil if the plan has a fixed number of bursts.
-  var end: Instant? { start.flatMap { end($0) } }
-
-  private func isOver(_ start: Instant, _ now: Instant) -> Bool {
-    switch plan.extent {
-    case .bursts(let count): measured >= count
-    case .time: end(start).map { now >= $0 } ?? false
-    }
+  func isOver(now: Instant) -> Bool {
+    if case .bursts(let count) = plan.extent, start != nil, measured >= count { return true }
+    return isFinished || end.map { now >= $0 } ?? false
   }
 
-  private func end(_ start: Instant) -> Instant? {
-    if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
+  /// The time after which no more bursts begin, or nil if the plan has a fixed number of bursts.
+  var end: Instant? {
+    if case .time(let time) = plan.extent, let start { start + plan.warmUp + time } else { nil }
   }
 
   func phase(of ticket: Ticket) -> Int? {
@@ -273,5 +243,94 @@ struct BurstTimetable: Equatable, Sendable {
 
   func phase(at seconds: Double) -> Int {
     parts.lastIndex { $0.start <= seconds } ?? 0
+  }
+}
+
+/// The time given by `--start-at`, at which load generators on several machines begin together.
+///
+/// ```swift
+/// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second
+/// try StartTime("1795397400.5")           // seconds since 1970, as `date +%s` prints
+/// try StartTime("+10s")                   // from now on, for one machine alone
+/// ```
+package enum StartTime: Equatable, Sendable {
+  case at(Int)
+  case after(Duration)
+
+  package init(_ text: String) throws(OptionError) {
+    if text.hasPrefix("+") {
+      do { self = .after(try DurationText.parse(String(text.dropFirst()))) } catch { throw OptionError("\(error)") }
+      return
+    }
+    guard let microseconds = Self.seconds(text) ?? Self.date(text), 0...1 << 52 ~= microseconds else {
+      throw OptionError("expected a time such as 2026-11-23T01:30:00Z, seconds since 1970, or +10s")
+    }
+    self = .at(microseconds)
+  }
+
+  package func microseconds(now: Int) -> Int {
+    switch self {
+    case .at(let time): time
+    case .after(let time): now + Int(time.wholeNanoseconds / 1_000)
+    }
+  }
+
+  /// Formats a time as RFC 3339 in UTC, with milliseconds unless they are zero.
+  package static func text(_ microseconds: Int) -> String {
+    let part = microseconds % 1_000_000 / 1_000
+    let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
+    return "\(time)\(part > 0 ? ".\("\(part)".zeroPadded(to: 3))" : "")Z"
+  }
+
+  // MARK: Reading
+
+  private static func seconds(_ text: String) -> Int? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = Shard.number(parts[0]), whole < 1 << 40 else { return nil }
+    guard parts.count == 2 else { return whole * 1_000_000 }
+    return fraction(parts[1]).map { whole * 1_000_000 + $0 }
+  }
+
+  private static func date(_ text: String) -> Int? {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+      bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[13] == UInt8(ascii: ":"),
+      bytes[16] == UInt8(ascii: ":")
+    else { return nil }
+    func number(_ range: Range<Int>, _ allowed: ClosedRange<Int>) -> Int? {
+      Shard.number(String(decoding: bytes[range], as: UTF8.self)).flatMap { allowed ~= $0 ? $0 : nil }
+    }
+    guard let year = number(0..<4, 1970...2112), let month = number(5..<7, 1...12), let day = number(8..<10, 1...31),
+      let hour = number(11..<13, 0...23), let minute = number(14..<16, 0...59), let second = number(17..<19, 0...59)
+    else { return nil }
+    var rest = String(decoding: bytes[19...], as: UTF8.self)[...]
+    var part = 0
+    if rest.first == "." {
+      let places = rest.dropFirst().prefix { $0.isASCII && $0.isNumber }
+      guard let read = fraction(places) else { return nil }
+      part = read
+      rest = rest.dropFirst(1 + places.count)
+    }
+    guard let offset = offset(rest), let seconds = CalendarTime.seconds(year, month, day, hour, minute, second) else {
+      return nil
+    }
+    return (seconds - offset) * 1_000_000 + part
+  }
+
+  /// Parses a UTC offset such as `Z` or `+02:00`, and returns it in seconds.
+  private static func offset(_ text: Substring) -> Int? {
+    if text == "Z" || text == "z" { return 0 }
+    guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
+    let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ $0.count == 2 }), let hours = Shard.number(parts[0]), hours < 24,
+      let minutes = Shard.number(parts[1]), minutes < 60
+    else { return nil }
+    return (hours * 60 + minutes) * (sign == "-" ? -60 : 60)
+  }
+
+  /// Parses a fraction of a second, and returns it in whole microseconds.
+  private static func fraction(_ text: some StringProtocol) -> Int? {
+    guard !text.isEmpty, text.count <= 12, Shard.number(text) != nil else { return nil }
+    return Shard.number((String(text) + "000000").prefix(6))
   }
 }

@@ -16,7 +16,7 @@ enum Distribution<Value: Drawable>: Equatable, Sendable {
   case lognormal(Lognormal)
   /// The values are distributed like the intervals between independent events.
   case exponential(Exponential)
-  case list(Choices)
+  case list([Choice])
 
   struct Uniform: Equatable, Sendable {
     var from = Value.drawStandard
@@ -47,10 +47,6 @@ enum Distribution<Value: Drawable>: Equatable, Sendable {
     var most = Value.drawLimits.upperBound
   }
 
-  struct Choices: Equatable, Sendable {
-    var values: [Choice] = []
-  }
-
   struct Choice: Equatable, Sendable {
     var value = Value.drawStandard
     var weight = 1.0
@@ -69,21 +65,14 @@ enum Distribution<Value: Drawable>: Equatable, Sendable {
     case .lognormal(let bell): return bell.bounds.value(bell.median.drawNumber * exp(random.bell * bell.sigma))
     case .exponential(let wait): return wait.bounds.value(-log(1 - random.unit) * wait.mean.drawNumber)
     case .list(let choices):
-      let index = random.index(weights: choices.values.lazy.map(\.weight))
-      return index.map { choices.values[$0].value } ?? .drawStandard
+      let index = random.index(weights: choices.lazy.map(\.weight))
+      return index.map { choices[$0].value } ?? .drawStandard
     }
-  }
-}
-
-extension Distribution.Bounds {
-  fileprivate func value(_ number: Double) -> Value {
-    Value(drawn: min(max(number, least.drawNumber), most.drawNumber)).clamped(least, most)
   }
 }
 
 /// A type whose values can be drawn from a ``Distribution``.
 protocol Drawable: Comparable, Sendable {
-  /// The default value of a distribution.
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }
   /// The value as a number of bytes or nanoseconds.
@@ -153,12 +142,16 @@ extension Distribution: CustomStringConvertible {
       "lognormal,median=\(bell.median.drawText),sigma=\(FixedText.short(bell.sigma))\(bell.bounds.text)"
     case .exponential(let wait): "exponential,mean=\(wait.mean.drawText)\(wait.bounds.text)"
     case .list(let choices):
-      "list \(choices.values.map { "\($0.value.drawText) (\(FixedText.short($0.weight)))" }.joined(separator: ", "))"
+      "list \(choices.map { "\($0.value.drawText) (\(FixedText.short($0.weight)))" }.joined(separator: ", "))"
     }
   }
 }
 
 extension Distribution.Bounds {
+  fileprivate func value(_ number: Double) -> Value {
+    Value(drawn: min(max(number, least.drawNumber), most.drawNumber)).clamped(least, most)
+  }
+
   fileprivate var text: String {
     (least == Value.drawLimits.lowerBound ? "" : ",least=\(least.drawText)")
       + (most == Value.drawLimits.upperBound ? "" : ",most=\(most.drawText)")
@@ -210,8 +203,8 @@ extension Distribution {
       Field("value", \.value, value, "the value", isRequired: true)
       Field("weight", \.weight, .weight, "relative weight")
     }
-    let list = Record("list", "one of several values", Choices()) {
-      Field("values", \.values, .list(of: .object(choice), count: 1...100), "the values", isRequired: true)
+    let list = Record("list", "one of several values", [Choice]()) {
+      Field("values", \.self, .list(of: .object(choice), count: 1...100), "the values", isRequired: true)
     }
     return OneOf(
       name, key: "kind",

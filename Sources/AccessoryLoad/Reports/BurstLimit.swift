@@ -12,7 +12,6 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   enum Figure: Equatable, Sendable {
     case percentile(Double)
     case mean
-    case most
     /// A rate in bursts or bytes per second.
     case bursts, bytes
     /// A count, given as a number or as a percentage of the bursts that began.
@@ -20,7 +19,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 
     var isTime: Bool {
       switch self {
-      case .percentile, .mean, .most: true
+      case .percentile, .mean: true
       case .bursts, .bytes, .count: false
       }
     }
@@ -84,7 +83,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   private static func figure(_ name: String) -> Figure? {
     if name == "rate" { return .bursts }
     if name == "mean" { return .mean }
-    if name == "max" { return .most }
+    if name == "max" { return .percentile(100) }
     if let counted = Counted(rawValue: name) { return .count(counted, isShare: false) }
     guard name.first == "p", name.dropFirst().allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
       let percentile = Double(name.dropFirst()), 0...100 ~= percentile
@@ -111,7 +110,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   ) throws(OptionError) -> (Figure, Double) {
     let digits = String(value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") })
     switch figure {
-    case .percentile, .mean, .most:
+    case .percentile, .mean:
       do { return (figure, Double(try DurationText.parse(value).wholeNanoseconds)) } catch {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(digits.isEmpty ? "50" : digits)ms'?")
       }
@@ -148,7 +147,7 @@ extension BurstLimit {
   /// does not belong in that chart. `size` is the size of every burst, or 0 if sizes vary.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
-    case .percentile, .mean, .most: onTimes ? bound : nil
+    case .percentile, .mean: onTimes ? bound : nil
     case .bytes: onTimes ? nil : bound
     case .bursts: onTimes || size == 0 ? nil : bound * Double(size)
     case .count: nil
@@ -160,15 +159,12 @@ extension BurstLimit {
     let text: String
     let value: Double
     switch figure {
-    case .percentile, .mean, .most:
+    case .percentile, .mean:
       guard times.total > 0 else {
         return ReportCheck(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
       }
-      switch figure {
-      case .percentile(let percentile): value = Double(times.value(atPercentile: percentile))
-      case .mean: value = times.mean
-      default: value = Double(times.maximum ?? 0)
-      }
+      value =
+        if case .percentile(let percent) = figure { Double(times.value(atPercentile: percent)) } else { times.mean }
       text = FixedText.time(value, unlike: bound)
     case .bursts:
       value = report.burstsPerSecond

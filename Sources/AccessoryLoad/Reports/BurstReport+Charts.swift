@@ -66,7 +66,6 @@ extension BurstReport {
     return marks
   }
 
-  /// The bytes sent and received per second in each slice.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSlice) -> Int) -> [Double] {
@@ -139,16 +138,14 @@ extension BurstReport {
   /// shade falls by one.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
-    let factor = max(2, rootOf(most))
+    // With this factor, a single burst gets the lightest shade.
+    let factor = max(2, most.squareRoot().squareRoot())
     while shade > 1, count < bound / factor * 1.5 {
       bound /= factor
       shade -= 1
     }
     return shade
   }
-
-  /// Returns the factor between two shades, chosen so that a single burst gets the lightest shade.
-  private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
 
@@ -158,8 +155,9 @@ extension BurstReport {
     let from = min(0, all.map { time($0.from) }.min() ?? 0)
     let to = max(span, all.compactMap { $0.to.map(time) }.max() ?? span)
     let rows = max(1, shownSites.count)
+    let labels = Self.labels(shownSites, width).enumerated().map { (Double(rows - $0.offset) - 0.5, $0.element) }
     var plot = Plot(
-      width, x: Axis(from: from, to: to, .time, marks: width.marks), y: Axis(rows: Self.labels(shownSites, width)),
+      width, x: Axis(from: from, to: to, .time, marks: width.marks), y: Axis(rows: labels, high: Double(rows)),
       height: Double(rows) * 30 + 50)
     if all.isEmpty { plot.note("no accessory connected") }
     for (row, site) in shownSites.enumerated() {
@@ -188,16 +186,7 @@ extension BurstReport {
       return seen.insert(short).inserted ? short : "\(row + 1) \(short.suffix(room - 3))"
     }
   }
-}
 
-extension Axis {
-  init(rows: [String]) {
-    let marks = rows.enumerated().map { (Double(rows.count - $0.offset) - 0.5, $0.element) }
-    self.init(rows: marks, high: Double(max(1, rows.count)))
-  }
-}
-
-extension BurstReport {
   /// The lines of the percentile chart, with latencies in milliseconds and percentiles as numbers of nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
     var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
@@ -230,7 +219,7 @@ extension BurstReport {
       }
       plot.line("\(style) \(name)", points)
       for (line, point) in zip(lines, points) {
-        let percent = Self.trimmed(FixedText.text(line.quantile * 100, places: 5))
+        let percent = FixedText.short(line.quantile * 100, places: 5)
         plot.dot(
           style, x: point.x, y: point.y,
           data: " data-series=\"\(name)\" data-quantile=\"\(line.quantile)\" data-value=\"\(line.value)\"",
@@ -239,11 +228,5 @@ extension BurstReport {
     }
     for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
     return plot.svg("latency by percentile")
-  }
-
-  private static func trimmed(_ number: String) -> String {
-    guard number.contains(".") else { return number }
-    let short = number.reversed().drop { $0 == "0" }
-    return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 }

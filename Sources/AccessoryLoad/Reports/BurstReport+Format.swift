@@ -313,7 +313,6 @@ private struct HistogramSection: Equatable {
     counts = histogram.steps.map { [$0.lowest, $0.count] }
   }
 
-  /// The histogram, or nil if its figures contradict each other.
   var histogram: Histogram? {
     // Counts that could not be read are missing from the list, and have already been reported as errors.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }

@@ -16,7 +16,9 @@ extension BurstReport {
       lines.append("  \("\(name) ".padded(to: 12))\(text)")
     }
     row("plan", planText)
-    row("throughput", "\(FixedText.rate(bytesPerSecond))\(direction)   \(rateText)")
+    let direction = plan.verification == "echo" ? " each way" : ""
+    let rate = FixedText.text(burstsPerSecond, places: 1)
+    row("throughput", "\(FixedText.rate(bytesPerSecond))\(direction)   \(rate) bursts/s")
     row("latency", Self.figures(latency))
     if service.total > 0 { row("service", Self.figures(service)) }
     row("link", linkText)
@@ -83,10 +85,6 @@ extension BurstReport {
     }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
-
-  private var direction: String { plan.verification == "echo" ? " each way" : "" }
-
-  private var rateText: String { "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s" }
 
   var planText: String {
     var text = "\(plan.pace), \(plan.sessions.counted("session"))"

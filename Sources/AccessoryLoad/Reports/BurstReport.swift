@@ -283,15 +283,11 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use, which is the last one with protocols.
-    private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
-
-    mutating func countBurst() {
-      if let current { attachments[current].completed += 1 }
-    }
-
-    mutating func countLost(_ count: Int) {
-      if let current { attachments[current].lost += count }
+    /// Counts bursts of the attachment that bursts use, which is the last one with protocols.
+    mutating func count(completed: Int = 0, lost: Int = 0) {
+      guard let current = attachments.indices.last(where: { attachments[$0].offeredProtocols }) else { return }
+      attachments[current].completed += completed
+      attachments[current].lost += lost
     }
   }
 }
@@ -302,9 +298,7 @@ extension BurstReport {
 /// Invariant: the totals are those of `sites`.
 struct SiteList: Equatable, Sendable {
   private(set) var sites: [BurstReport.Site] = []
-  /// The number of attachments that are listed.
   private(set) var attachments = 0
-  /// The sum of all counts.
   private(set) var counts = CountSum()
   /// The link counters of all accessories, if the sum of all counts is not too large.
   private(set) var link = LinkCounters()

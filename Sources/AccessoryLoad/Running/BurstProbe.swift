@@ -26,7 +26,6 @@ package final class BurstProbe: AppHandler, SessionHandler {
   private static let limit = 1 << 20
   private static let shown = 64
 
-  /// The result, or nil while the probe is running.
   package private(set) var finding: Finding?
   package private(set) var sawAccessory = false
   private let plan: BurstPlan
@@ -38,7 +37,6 @@ package final class BurstProbe: AppHandler, SessionHandler {
   private var session: Session?
   private var timer: LoopTimer?
 
-  /// Creates a probe that uses a plan's payload and protocol.
   package init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
@@ -108,7 +106,7 @@ package final class BurstProbe: AppHandler, SessionHandler {
   }
 }
 
-extension BurstProbe.Finding {
+extension BurstProbe.Finding: CustomStringConvertible {
   /// The options of `easim burst` that suit the accessory, or nil if none do.
   package var options: String? {
     switch self {
@@ -120,9 +118,7 @@ extension BurstProbe.Finding {
     case .failed: nil
     }
   }
-}
 
-extension BurstProbe.Finding: CustomStringConvertible {
   package var description: String {
     switch self {
     case .echo: "the burst came back byte for byte"

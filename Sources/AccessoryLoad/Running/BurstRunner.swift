@@ -50,7 +50,6 @@ public final class BurstRunner {
   public private(set) var outcome: Outcome?
   /// The accessories, in the order they were added.
   public private(set) var sites: [BurstSite] = []
-  /// The bytes of every burst, or nil if the bursts differ.
   let repeatedPayload: [UInt8]?
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
@@ -312,7 +311,7 @@ public final class BurstRunner {
     lane?.tally.errors += count
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
-    note { $0.errors += count }
+    if let beginning { tally.series.add(at: loop.now - beginning) { $0.errors += count } }
     // During the run, only the first error of each kind is reported.
     if tally.errors[kind]?.count == count { log(.warning("\(site.name): \(text)")) }
   }
@@ -355,11 +354,6 @@ public final class BurstRunner {
 
   private static func nanoseconds(from start: Instant, to end: Instant) -> Int {
     max(0, Int(end.nanoseconds - start.nanoseconds))
-  }
-
-  private func note(_ change: (inout ThroughputSlice) -> Void) {
-    guard let start = beginning else { return }
-    tally.series.add(at: loop.now - start, change)
   }
 
   // MARK: Time

@@ -159,9 +159,9 @@ public final class BurstSite: AppHandler {
 
   // MARK: Events from the lanes
 
-  func completed() { record.countBurst() }
+  func completed() { record.count(completed: 1) }
 
-  func lost(_ count: Int) { record.countLost(count) }
+  func lost(_ count: Int) { record.count(lost: count) }
 
   /// Reopens a session that has ended while its accessory is still connected, if the plan allows reconnects.
   func reopenLater() {

@@ -27,7 +27,6 @@ final class LaneDriver: SessionHandler {
   private var stream: UniqueStream
   /// Chooses each burst, or nil if all bursts are the same.
   private var drawer: BurstDrawer?
-  /// The earliest time when the next burst can begin.
   private(set) var thinkingUntil: Instant?
   /// Fires when nothing has arrived for so long that the reply counts as complete.
   private var replyTimer: LoopTimer?
@@ -69,11 +68,8 @@ final class LaneDriver: SessionHandler {
   }
 
   func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
-    if let draw = drawer?.next() {
-      machine.begin(ticket, request: draw.request, size: draw.size, now: now)
-    } else {
-      machine.begin(ticket, now: now)
-    }
+    let draw = drawer?.next()
+    machine.begin(ticket, request: draw?.request ?? 0, size: draw?.size, now: now)
     send()
   }
 
