@@ -180,8 +180,7 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey. Returns the survey. Throws a failure if the accessory did not take the step that case `number`
-  /// judges.
+  /// Returns the survey. Throws a failure if the accessory did not take the step that case `number` judges.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }

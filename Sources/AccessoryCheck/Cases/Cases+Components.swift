@@ -70,7 +70,6 @@ extension CheckCase {
     },
   ]
 
-  /// Creates a case that checks whether the accessory answers a request to a component that it has declared.
   private static func answer(
     _ number: Int, _ name: String, _ sentence: String, _ request: UInt16, _ answer: UInt16,
     ask: @escaping @Sendable (inout ParameterWriter) -> Void = { _ in },

@@ -147,7 +147,6 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case if the accessory did not establish a link during the survey.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {

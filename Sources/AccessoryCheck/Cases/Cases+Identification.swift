@@ -39,11 +39,7 @@ extension CheckCase {
         _ = try run.identification()
         guard let first = survey.identification else { return }
         let device = try run.beforeIdentification()
-        let second = try run.orSkip {
-          let mark = device.messages.count
-          try device.send(ControlMessage(.startIdentification))
-          return try device.awaitIdentification(after: mark, within: run.stepLimit)
-        }
+        let second = try run.orSkip { try device.requestIdentification(within: run.stepLimit) }
         // Case 607 covers the first identification of accessories that connect twice.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
@@ -58,9 +54,7 @@ extension CheckCase {
       ) { run in
         _ = try run.identification()
         let device = try run.beforeIdentification()
-        let mark = device.messages.count
-        try device.send(ControlMessage(.startIdentification))
-        _ = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }
+        _ = try run.orSkip { try device.requestIdentification(within: run.stepLimit) }
         try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
         _ = try device.wait(within: .seconds(1)) { false }
         try run.expectReady("When plugged in again after 1D03")
@@ -87,11 +81,9 @@ extension CheckCase {
         _ = try run.identification()
         let device = try run.beforeIdentification()
         let start = device.record.count
-        var mark = device.messages.count
-        try device.send(ControlMessage(.startIdentification))
-        var last = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }.at
+        var last = try run.orSkip { try device.requestIdentification(within: run.stepLimit) }.at
         for _ in 0..<4 {
-          mark = device.messages.count
+          let mark = device.messages.count
           try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
           guard let next = try device.awaitMessage([.identificationInformation], after: mark, within: .seconds(1)),
             next.message.body == last.message.body

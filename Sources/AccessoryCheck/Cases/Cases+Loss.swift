@@ -198,7 +198,6 @@ struct Surrender {
 }
 
 extension CheckRun {
-  /// Sends no acknowledgements until the accessory gives up.
   func surrender() throws -> Surrender {
     if let knownSurrender { return knownSurrender }
     let device = try recovering()
@@ -263,12 +262,17 @@ extension CheckRun {
   func expectOne(
     _ id: MessageID, _ device: CheckDevice, _ before: Int, _ mark: Int, _ condition: String
   ) throws {
-    func count() -> Int { device.messages[before...].count { $0.message.id == id } }
-    _ = try device.wait(within: stepLimit) { count() > 0 }
-    if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
-    guard count() != 1 else { return }
-    let what = count() == 0 ? "did not arrive" : "arrived \(count()) times"
+    let count = try awaitCount(of: id, device, before)
+    guard count != 1 else { return }
+    let what = count == 0 ? "did not arrive" : "arrived \(count) times"
     throw CheckFailure("\(condition), \(id) \(what).", device.proof(from: mark))
+  }
+
+  /// Waits for a message after the first `before` ones, then briefly for more, and returns how many have arrived.
+  func awaitCount(of id: MessageID, _ device: CheckDevice, _ before: Int) throws -> Int {
+    guard try device.awaitMessage([id], after: before, within: stepLimit) != nil else { return 0 }
+    _ = try device.wait(within: settings.quiet) { false }
+    return device.messages[before...].count { $0.message.id == id }
   }
 
   func patience(_ device: CheckDevice) -> Duration {

@@ -110,7 +110,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // Skips retransmissions. Skips retransmissions, whose numbers are lower than the last number that was sent.
+          // Skips retransmissions, whose numbers are lower than the last number that was sent.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -377,16 +377,13 @@ extension CheckRun {
     let before = device.messages.count
     try device.send(ControlMessage(.requestAuthenticationCertificate), delivery)
     try disturb()
-    func count() -> Int { device.messages[before...].count { $0.message.id == .authenticationCertificate } }
-    _ = try device.wait(within: stepLimit) { count() > 0 }
-    if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
-    switch count() {
+    switch try awaitCount(of: .authenticationCertificate, device, before) {
     case 1: return
     case 0:
       let end = device.line.isOpen ? "" : ": \(device.endText)"
       throw CheckFailure("\(condition), AA00 was not answered\(end).", device.proof(from: mark))
-    default:
-      throw CheckFailure("\(condition), one AA00 was answered \(count()) times.", device.proof(from: mark))
+    case let count:
+      throw CheckFailure("\(condition), one AA00 was answered \(count) times.", device.proof(from: mark))
     }
   }
 

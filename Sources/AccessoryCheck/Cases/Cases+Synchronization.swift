@@ -201,7 +201,6 @@ extension CheckCase {
     packet.kind == .detection || packet.header?.control.contains(.syn) ?? false
   }
 
-  /// Creates a case that checks one field of the SYN.
   private static func value(
     _ field: LinkParameters.Field, _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource],
     _ severity: Severity = .error

@@ -27,7 +27,6 @@ package struct CheckCase: Sendable, Equatable {
   package let name: String
   package let sentence: String
   package let sources: [CheckSource]
-  /// What happens if the rule is broken.
   package let severity: Severity
   /// How to change the firmware of an accessory that breaks the rule.
   package let fix: String
@@ -43,7 +42,6 @@ package struct CheckCase: Sendable, Equatable {
     (self.severity, self.isHostile, self.fix, self.script) = (severity, isHostile, fix, script)
   }
 
-  /// All cases, sorted by number.
   package static let all: [CheckCase] =
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
@@ -84,7 +82,6 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   /// Cases that the user has written.
   case own
 
-  /// The group's heading.
   package var title: String {
     switch self {
     case .detection: "Detection"
@@ -162,7 +159,6 @@ package enum CheckOutcome: Equatable, Sendable {
 /// The reason a rule counts as broken, and the packets that prove it.
 package struct CheckFailure: Error, Equatable, Sendable {
   package var text: String
-  /// The packets, in the order they were sent.
   package var proof: [CheckProof]
 
   package init(_ text: String, _ proof: [CheckProof] = []) {
@@ -172,7 +168,6 @@ package struct CheckFailure: Error, Equatable, Sendable {
 
 /// A packet, or other bytes on the wire, that proves a failure.
 package struct CheckProof: Equatable, Sendable {
-  /// The time since the cable was plugged in.
   package var time: Duration
   package var direction: WireDirection
   /// Up to 256 bytes from the start of the packet, as sent on the wire.
@@ -181,7 +176,6 @@ package struct CheckProof: Equatable, Sendable {
   package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
   package var text: String
-  /// The ranges of the offending bytes.
   package var marks: [Range<Int>]
 }
 
@@ -193,7 +187,4 @@ struct CheckSkip: Error {
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
 }
 
-/// Thrown when the program that runs the check stops it.
-package struct CheckStopped: Error {
-  init() {}
-}
+package struct CheckStopped: Error {}

@@ -5,7 +5,6 @@ import IAP2
 /// Thrown if the accessory did not take a step, so that later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
-  /// The number of the case that judges this step.
   let judgedBy: Int
 }
 
@@ -98,18 +97,14 @@ extension CheckDevice {
 
   /// Requests the identification and accepts it without checking its contents, which other cases judge.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
-    let mark = messages.count
-    try send(ControlMessage(.startIdentification))
-    let identification = try awaitIdentification(after: mark, within: limit)
+    let identification = try requestIdentification(within: limit)
     try acceptIdentification(identification.reading.identification)
     return identification
   }
 
-  func awaitIdentification(
-    after mark: Int, within limit: Duration
-  ) throws
-    -> (reading: IdentificationReading, at: Received)
-  {
+  func requestIdentification(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
+    let mark = messages.count
+    try send(ControlMessage(.startIdentification))
     guard let received = try awaitMessage([.identificationInformation], after: mark, within: limit) else {
       throw Shortfall(reason: missing("1D00 with its identification (1D01)"), judgedBy: 601)
     }

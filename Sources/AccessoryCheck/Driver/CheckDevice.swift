@@ -17,7 +17,6 @@ final class CheckDevice {
     var answersDetection = true
     var answersSynchronization = true
     var acknowledges = true
-    /// Whether the device retransmits packets that the accessory does not acknowledge in time.
     var repeats = true
     /// Modifies the SYN+ACK. The SYN+ACK initially contains the accessory's values.
     var alters: (inout LinkParameters) -> Void = { _ in }

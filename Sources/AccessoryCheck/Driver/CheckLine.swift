@@ -166,7 +166,7 @@ package struct CheckPump {
   }
 }
 
-package enum WireDirection: String, Sendable {
+package enum WireDirection: String, CaseIterable, Sendable {
   case fromAccessory = "accessory"
   case fromDevice = "device"
 }
@@ -240,7 +240,6 @@ extension WirePacket {
     static let sequence = 5..<6
     static let acknowledgement = 6..<7
     static let session = 7..<8
-    static let headerSum = 8..<9
   }
 
   /// Returns this packet as proof, with its time relative to `start`.

@@ -202,7 +202,6 @@ extension Checker {
   }
 }
 
-/// The results of a run with attacks.
 package struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   package struct Failure: Sendable, Equatable {

@@ -55,7 +55,6 @@ extension CheckReport: Report {
 }
 
 extension CheckReport.Ending {
-  /// How the run ended, as one word and a reason.
   package var text: String {
     switch self {
     case .complete: "complete"
@@ -177,7 +176,7 @@ extension CheckProof {
     Self(time: .zero, direction: .fromAccessory, bytes: [], length: 0, text: "", marks: [])
   ) {
     Field("seconds", \.time, .figure, "time since the cable was plugged in", isRequired: true)
-    Field("from", \.direction, .direction, "the end that sent the bytes", isRequired: true)
+    Field("from", \.direction, .choice, "the end that sent the bytes", isRequired: true)
     Field("text", \.text, .text, "what it is", isRequired: true)
     Field("bytes", \.bytes, .digits, "the first bytes, in hex", isRequired: true)
     Field("length", \.length, .tally, "number of bytes", isRequired: true)
@@ -223,10 +222,6 @@ extension Format<CheckReport.Ending> {
     TextShape(pattern: "^(complete|stopped by .+|gone: .*)$"), expected: "how a run ends",
     { CheckReport.Ending(text: $0) },
     text: \.text)
-}
-
-extension Format<WireDirection> {
-  fileprivate static let direction = words([WireDirection.fromAccessory, .fromDevice].map { ($0.rawValue, $0) })
 }
 
 extension Format<Range<Int>> {

@@ -21,7 +21,6 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// Why the run did not judge any cases.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
@@ -72,7 +71,6 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The number of attachments plus the number of attacks, or nil if the sum overflows.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -101,7 +99,6 @@ extension HostileReport {
   }
 }
 
-/// What has changed since an earlier run.
 package struct CheckComparison: Sendable, Equatable {
   /// The case numbers of the cases that fail now but did not fail before.
   package var broken: [Int] = []

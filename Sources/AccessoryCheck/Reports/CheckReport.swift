@@ -3,9 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 import IAP2
 
-/// The results of a check.
 package struct CheckReport: Sendable, Equatable {
-  /// The accessory's identification.
   package struct Accessory: Equatable, Sendable {
     package var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
     package var protocols: [String] = []
@@ -22,16 +20,12 @@ package struct CheckReport: Sendable, Equatable {
   /// The case numbers of all cases that the whole run should include.
   package var planned: [Int] = []
   package var shards = ShardSet.whole
-  /// The accessory's address.
   package var place: String
   /// The accessory's identification, or nil if the accessory never identified itself.
   package var accessory: Accessory?
-  /// The results, in the order the cases ran.
   package var results: [CheckResult] = []
   package var time = Duration.zero
-  /// How many times the accessory was plugged in.
   package var attachments = 0
-  /// The results of attacks, or nil if the user did not request any.
   package var hostile: HostileReport?
   /// The step that the device took first (authentication or identification), or nil if unknown.
   package var order: DevicePeer.Settings.Order?
@@ -53,7 +47,6 @@ package struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether no case was judged and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".
@@ -110,7 +103,6 @@ extension CheckResult {
     }
   }
 
-  /// The outcome, padded so that all outcomes have the same width.
   private var label: String { (word == .failed ? "FAILED" : word.rawValue).padded(to: 9) }
 }
 
@@ -165,7 +157,6 @@ extension String {
   }
 }
 
-/// Generates the tables of cases in docs/check.md.
 package enum CheckPage {
   /// One table for each group of cases, with each case's number, name, rule, sources and severity.
   package static var tables: String {
@@ -227,7 +218,6 @@ extension CheckReport {
       cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
   }
 
-  /// Returns advice and the packets that prove the failure, as HTML.
   private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
     let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
@@ -288,7 +278,6 @@ extension CheckProof {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex, with brackets around the offending bytes.
   package var markedBytes: String { marked("[", "]") }
 
   fileprivate var markedHTML: String { marked("<mark>", "</mark>") }

@@ -14,7 +14,6 @@ package protocol AccessoryPlug: AnyObject {
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
 }
 
-/// Thrown if no accessory can be connected.
 package struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
   package let reason: TransportError?
   package let description: String
@@ -53,7 +52,6 @@ package final class AddressPlug: AccessoryPlug {
 
   deinit { finder.stop() }
 
-  /// Connects to the accessory. Retries until `limit` has passed.
   package func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true

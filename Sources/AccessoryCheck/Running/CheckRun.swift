@@ -16,7 +16,6 @@ final class CheckRun {
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
   var gone: AccessoryAbsent?
-  /// The last case that has finished.
   var lastCase: CheckCase?
   /// The failure recorded the first time that the accessory did not come back.
   private(set) var absence: CheckFailure?
@@ -124,12 +123,10 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which identification is the next step.
   func beforeIdentification() throws -> CheckDevice {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
 
-  /// Skips the case if the accessory must be identified before it is authenticated.
   func needAuthenticationFirst() throws {
     if order == .identificationFirst {
       throw CheckSkip("the accessory does not authenticate before it has identified itself")
@@ -241,7 +238,6 @@ final class CheckRun {
     _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
   }
 
-  /// Returns the accessory's identification, or skips the case if there is none.
   func identification() throws -> Identification {
     let survey = try survey()
     guard let found = survey.identification else {
@@ -268,10 +264,6 @@ struct Survey {
   var hadSession = false
   var status = CheckDevice.SessionStatus.none
   var shortfall: Shortfall?
-
-  init(device: CheckDevice, departures: [Departure]) {
-    (self.device, self.departures) = (device, departures)
-  }
 
   func linkProtocol(_ wanted: String?) -> ExternalAccessoryProtocol? {
     guard device.dataSession != nil else { return nil }

@@ -14,10 +14,8 @@ import LinuxIO
 ///   {"outcome": "failed", "text": "…"}
 /// ```
 package final class OwnCases: ChildProcessHandler {
-  /// How long Python may take to start and to read the file.
   private static let startLimit = Duration.seconds(30)
 
-  /// The cases in the file, by number.
   package private(set) var cases: [CheckCase] = []
 
   private let file: String
@@ -93,7 +91,7 @@ package final class OwnCases: ChildProcessHandler {
         answer(try perform(request, run, session, &given))
       } catch let skip as CheckSkip {
         // Reports an error, such as a full window, to the case, which then ends.
-        answer(ended(skip.reason))
+        answer(["end": skip.reason])
       }
     }
   }
@@ -116,7 +114,7 @@ package final class OwnCases: ChildProcessHandler {
     let device = session.device
     var reply = JSONObject()
     if let text = request["send"]?.string {
-      guard let bytes = try? Hex.parse(text) else { return ended("the bytes to send cannot be read") }
+      guard let bytes = try? Hex.parse(text) else { return ["end": "the bytes to send cannot be read"] }
       let size = run.largestPiece(device)
       for start in stride(from: 0, to: bytes.count, by: size) where device.line.isOpen {
         try session.send(Array(bytes[start..<min(start + size, bytes.count)]))
@@ -132,8 +130,6 @@ package final class OwnCases: ChildProcessHandler {
     if session.wasClosed { reply.add("end", "the accessory closed the session with EA03") }
     return reply
   }
-
-  private func ended(_ reason: String) -> JSONObject { ["end": reason] }
 
   /// Sends an answer. There is room in the pipe, because Python reads each answer before it sends the next request. The
   /// longest answers are written in pieces while Python is reading them.
@@ -157,7 +153,6 @@ package final class OwnCases: ChildProcessHandler {
     }
   }
 
-  /// Calls `note` with each line that the user's cases print.
   package func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
   package func childTakesInput(_ child: ChildProcess) { sendUnsent() }
@@ -165,7 +160,6 @@ package final class OwnCases: ChildProcessHandler {
   /// Does nothing, because the process is about to exit.
   package func childClosedInput(_ child: ChildProcess) {}
 
-  /// Records why the process has stopped sending requests.
   package func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description
