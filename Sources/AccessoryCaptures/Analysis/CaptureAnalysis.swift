@@ -153,10 +153,10 @@ struct LinkAnalysis {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []
   private var sawBeginning = false
+  /// What the current entry has shown so far.
+  private var events: [CaptureAnalysis.Event] = []
 
-  init(_ cable: Int) {
-    self.cable = cable
-  }
+  init(_ cable: Int) { self.cable = cable }
 
   var statistics: [LinkStatistics] { ends.map(\.statistics) }
 
@@ -165,33 +165,35 @@ struct LinkAnalysis {
     case .note, .cable, .others, .problem, .message, .transfer: return []
     case .packet, .spoiled, .unfinished, .detection, .iap1, .skipped: break
     }
+    events = []
     let index = index(of: entry.from)
     count(entry, index, at: now)
-    var events: [CaptureAnalysis.Event] = []
-    func broke(_ text: String) {
-      events.append(.finding("\(entry.from.isEmpty ? "the sender" : entry.from): \(text): \(entry.line)"))
-    }
     switch entry.event {
-    case .spoiled: broke("a packet with a wrong checksum")
-    case .skipped: broke("bytes that belong to no packet")
+    case .spoiled: broke("a packet with a wrong checksum", entry)
+    case .skipped: broke("bytes that belong to no packet", entry)
     case .packet:
       guard let header = entry.header else { break }
       noteOpenedSessions(entry.messages)
       if header.control.contains(.syn) {
-        synchronize(entry, header, index, broke)
+        synchronize(entry, header, index)
       } else {
-        judge(entry, header, index, broke)
-        let data = header.payloadCount > 0 && !header.control.contains(.eak)
-        if data { events += self.data(entry, header, index, at: now, broke) }
+        judge(entry, header, index)
+        if header.payloadCount > 0, !header.control.contains(.eak) { data(entry, header, index, at: now) }
       }
-      if header.control.contains(.ack) { acknowledge(header, index, at: now, broke) }
+      if header.control.contains(.ack) { acknowledge(entry, header, index, at: now) }
     default: break
     }
     return events
   }
 
   mutating func finish() -> [CaptureAnalysis.Event] {
-    ends.indices.flatMap { releaseHeld($0) }
+    events = []
+    for index in ends.indices { releaseHeld(index) }
+    return events
+  }
+
+  private mutating func broke(_ text: String, _ entry: CaptureEntry) {
+    events.append(.finding("\(entry.from.isEmpty ? "the sender" : entry.from): \(text): \(entry.line)"))
   }
 
   private mutating func index(of name: String) -> Int {
@@ -217,16 +219,14 @@ struct LinkAnalysis {
 
   // MARK: Packets
 
-  private mutating func synchronize(
-    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void
-  ) {
+  private mutating func synchronize(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int) {
     let payload = Array(entry.bytes.dropFirst(PacketHeader.size).dropLast())
     guard let offered = try? LinkParameters(reading: payload.span.bytes) else {
-      return broke("a SYN that cannot be used")
+      return broke("a SYN that cannot be used", entry)
     }
     let isOffer = !header.control.contains(.ack)
     let wrong = offered.valuesOutOfRange(isOffer: isOffer)
-    if !wrong.isEmpty { broke("a SYN with values outside their ranges") }
+    if !wrong.isEmpty { broke("a SYN with values outside their ranges", entry) }
     let parameters = offered.replacing(wrong)
     if isOffer {
       openSessions = []
@@ -238,29 +238,27 @@ struct LinkAnalysis {
     for session in parameters.sessions { kinds[session.id] = session.kind }
   }
 
-  private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {
+  private mutating func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int) {
     for other in ends.indices where other != index {
       if let limit = ends[other].parameters?.maximumPacketLength, header.length > limit {
-        broke("a packet of \(header.length) bytes, although the other end accepts at most \(limit)")
+        broke("a packet of \(header.length) bytes, although the other end accepts at most \(limit)", entry)
       }
     }
     for message in entry.messages {
       guard let sender = MessageCatalog.entry(message.id)?.sender else { continue }
       let isFromAccessory = ["A", "IN"].contains(entry.from)
       guard isFromAccessory || ["D", "OUT"].contains(entry.from) else { continue }
-      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end may send") }
+      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end may send", entry) }
     }
   }
 
-  private mutating func data(
-    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
-  ) -> [CaptureAnalysis.Event] {
+  private mutating func data(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant) {
     let number = header.sequence
     let distance = Int8(bitPattern: number &- (ends[index].expected ?? number))
     if distance < 0 || ends[index].held[number] != nil {
       ends[index].statistics.retransmissions += 1
       ends[index].outstanding[number]?.isRepeated = true
-      return []
+      return
     }
     ends[index].outstanding[number] = (now, false)
     for other in ends.indices where other != index {
@@ -268,28 +266,24 @@ struct LinkAnalysis {
       let isCounted = ends[other].parameters?.isZeroAcknowledgement == false
       if isCounted, ends[index].outstanding.count > window {
         broke(
-          "\(ends[index].outstanding.count) unacknowledged packets, although the other end accepts \(window)")
+          "\(ends[index].outstanding.count) unacknowledged packets, although the other end accepts \(window)", entry)
       }
     }
     ends[index].held[number] = entry.bytes
     if ends[index].expected == nil { ends[index].expected = number }
-    var events = deliver(index)
-    if ends[index].held.count > CapturedEnd.mostHeld { events += releaseHeld(index) }
-    return events
+    deliver(index)
+    if ends[index].held.count > CapturedEnd.mostHeld { releaseHeld(index) }
   }
 
-  private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
-    var events: [CaptureAnalysis.Event] = []
+  private mutating func deliver(_ index: Int) {
     while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {
       ends[index].expected = expected &+ 1
-      events += deliver(packet, index)
+      deliver(packet, index)
     }
-    return events
   }
 
   /// Stops waiting for missing packets and processes the packets that follow them.
-  private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
-    var events: [CaptureAnalysis.Event] = []
+  private mutating func releaseHeld(_ index: Int) {
     while let expected = ends[index].expected,
       let next = ends[index].held.keys.min(by: { $0 &- expected < $1 &- expected })
     {
@@ -301,20 +295,17 @@ struct LinkAnalysis {
           "\(name.isEmpty ? "the sender" : name): \(count.counted("packet is", "packets are")) missing before number "
             + "\(next) on cable \(cable)"))
       ends[index].expected = next
-      events += deliver(index)
+      deliver(index)
     }
-    return events
   }
 
-  private mutating func acknowledge(
-    _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
-  ) {
+  private mutating func acknowledge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant) {
     let number = header.acknowledgement
     for other in ends.indices where other != index {
       if let expected = ends[other].expected, !header.control.contains(.syn),
         Int8(bitPattern: number &- expected) >= 0, ends[other].held[number] == nil
       {
-        broke("an acknowledgement of packet \(number), which had not been sent")
+        broke("an acknowledgement of packet \(number), which had not been sent", entry)
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
@@ -330,32 +321,27 @@ struct LinkAnalysis {
 
   // MARK: Sessions
 
-  private mutating func deliver(_ packet: [UInt8], _ index: Int) -> [CaptureAnalysis.Event] {
-    guard packet.count > PacketHeader.overhead else { return [] }
+  private mutating func deliver(_ packet: [UInt8], _ index: Int) {
+    guard packet.count > PacketHeader.overhead else { return }
     let payload = packet[PacketHeader.size..<packet.count - 1]
-    guard case .externalAccessory? = kinds[packet[7]], payload.count >= 2 else { return [] }
+    guard case .externalAccessory? = kinds[packet[7]], payload.count >= 2 else { return }
     let session = UInt16(payload.u16(at: 0, .big))
     let bytes = Array(payload.dropFirst(2))
     ends[index].statistics.sessionBytes += bytes.count
-    var events: [CaptureAnalysis.Event] = []
     if sawBeginning, !openSessions.contains(session) {
       events.append(
         .finding("\(ends[index].name): \(bytes.count.counted("byte")) of session \(session), which is not open"))
     }
-    let found = CaptureAnalysis.SessionBytes(cable: cable, session: session, from: ends[index].name, bytes: bytes)
-    return events + [.session(found)]
+    events.append(
+      .session(CaptureAnalysis.SessionBytes(cable: cable, session: session, from: ends[index].name, bytes: bytes)))
   }
 
   /// Remembers every session that was opened, because a session's bytes can still arrive after the session has closed.
   private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
     for message in messages where message.id.rawValue == 0xEA00 {
-      var rest = message.body[...]
-      while rest.count >= 4 {
-        let (count, id) = (rest.u16(at: 0, .big), rest.u16(at: 2, .big))
-        guard count >= 4, count <= rest.count else { break }
-        if id == 1, count == 6 { openSessions.insert(UInt16(rest.u16(at: 4, .big))) }
-        rest = rest.dropFirst(count)
-      }
+      let parameters = try? ParameterReader.read(message.body)
+      guard let id = parameters?.first(where: { $0.id == 1 })?.value, id.count == 2 else { continue }
+      openSessions.insert(UInt16(id.u16(at: 0, .big)))
     }
   }
 }

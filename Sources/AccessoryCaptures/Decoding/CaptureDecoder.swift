@@ -82,11 +82,8 @@ public final class CaptureDecoder {
     case .raw: break
     case .pcap, .pcapng, .btsnoop, .packetlogger: file?.finish { pass($0, emit) }
     case .hex:
-      do { try cutter.finish { line throws(CaptureError) in try dump.read(line) } } catch {
-        emitRuns(isEnd: true, emit)
-        throw error
-      }
-      emitRuns(isEnd: true, emit)
+      defer { emitRuns(isEnd: true, emit) }
+      try cutter.finish { line throws(CaptureError) in try dump.read(line) }
     case .log:
       cutter.finish { readLog($0, emit) }
       if logNames.isEmpty, log.skippedCount > 0 {

@@ -63,14 +63,14 @@ public struct CaptureEntry: Equatable, Sendable {
   /// The entry's contents, as text.
   public let text: String
   /// The packet's header, if the entry is a packet.
-  public let header: PacketHeader?
+  public private(set) var header: PacketHeader?
   /// The entry's bytes, or an empty array for a transcript, because transcripts do not contain all bytes.
-  public let bytes: [UInt8]
+  public private(set) var bytes: [UInt8] = []
   /// The control messages in the entry.
-  public let messages: [ControlMessage]
+  public private(set) var messages: [ControlMessage] = []
   /// The native channel that the transfer or note belongs to.
-  public let channel: NativeChannel?
-  let skippedCount: Int
+  public private(set) var channel: NativeChannel?
+  private(set) var skippedCount = 0
 
   init(
     _ event: Event, at place: Place, from: String = "", _ text: String, bytes: [UInt8] = [],
@@ -78,7 +78,6 @@ public struct CaptureEntry: Equatable, Sendable {
   ) {
     (self.event, self.place, self.from, self.text, self.bytes) = (event, place, from, text, bytes)
     self.channel = channel
-    (header, messages, skippedCount) = (nil, [], 0)
   }
 
   init(
@@ -87,11 +86,9 @@ public struct CaptureEntry: Equatable, Sendable {
   ) {
     self.place = place ?? .offset(piece.range.lowerBound)
     self.from = from
-    channel = nil
     let bytes = Array(capture.bytes(of: piece))
     self.bytes = bytes
     let span = bytes.span.bytes
-    var (header, messages, skippedCount): (PacketHeader?, [ControlMessage], Int) = (nil, [], 0)
     switch piece.kind {
     case .packet(let found):
       event = .packet
@@ -121,16 +118,12 @@ public struct CaptureEntry: Equatable, Sendable {
       text = "SKIPPED \(skipped)"
       skippedCount = piece.range.count
     }
-    (self.header, self.messages, self.skippedCount) = (header, messages, skippedCount)
   }
 
   init(_ line: TranscriptLine, number: Int) {
     place = .line(number, time: line.time)
     from = line.end.rawValue
     text = line.text
-    bytes = []
-    messages = []
-    channel = nil
     let words = line.text.split(separator: " ")
     switch words.first {
     case "DETECT"?: event = .detection
@@ -140,7 +133,6 @@ public struct CaptureEntry: Equatable, Sendable {
     default: event = line.number("seq") == nil ? .note : .packet
     }
     skippedCount = words.first == "SKIPPED" && words.count > 1 ? max(0, Int(words[1]) ?? 0) : 0
-    header = nil
   }
 }
 

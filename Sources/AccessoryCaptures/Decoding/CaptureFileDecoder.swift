@@ -45,7 +45,7 @@ final class CaptureFileDecoder {
 
   private var reader: any CaptureFileReader
   private var interfaces: [CaptureInterface] = []
-  private var bluetooth: [Int: BluetoothFrames] = [:]
+  private var bluetooth = BluetoothFrames()
   private var streams: [StreamKey: State] = [:]
   private var cables: [ConnectionKey: Cable] = [:]
   private var cableCount = 0
@@ -109,9 +109,7 @@ final class CaptureFileDecoder {
       read(frame, interface, emit)
     case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { take($0, .usb, emit) }
     case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
-      var frames = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
-      frames.read(frame, interface.linkType) { take($0, .bluetooth, emit) }
-      bluetooth[frame.interface] = frames
+      bluetooth.read(frame, interface.linkType) { take($0, .bluetooth, emit) }
     case .other(let number): others.add(linkType: number)
     }
   }

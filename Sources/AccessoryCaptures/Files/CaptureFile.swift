@@ -1,14 +1,13 @@
 import AccessoryCore
 
-/// An item in a capture file. Items are read in file order.
-public enum CaptureFileItem: Sendable {
+enum CaptureFileItem: Sendable {
   case interface(CaptureInterface)
   case frame(CaptureFrame)
   case problem(CaptureProblem)
 }
 
 /// What a file's frames contain. Link type numbers are those in tcpdump's list.
-public enum CaptureLinkType: Hashable, Sendable {
+enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
   /// Link type 148 (USER1) carries a native channel's transfers as recorded by easim.
@@ -22,7 +21,6 @@ public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 254, or 2001 in btsnoop, is the Linux Bluetooth monitor, whose opcodes indicate the type.
   case bluetoothMonitor(hasHeader: Bool)
   case packetLogger
-  /// Any other link type, whose frames are not decoded.
   case other(Int)
 
   init(pcap number: Int) {
@@ -40,58 +38,47 @@ public enum CaptureLinkType: Hashable, Sendable {
   }
 }
 
-/// An interface in a capture file.
-public struct CaptureInterface: Equatable, Sendable {
-  /// The interface's number, counting from 0, which is unique within the file.
-  public var number: Int
-  /// What the interface's frames contain.
-  public var linkType: CaptureLinkType
-  /// The interface's name, or an empty string if the file does not give it a name.
-  public var name = ""
-  /// The file's description of the interface.
-  public var description = ""
+struct CaptureInterface: Equatable, Sendable {
+  var linkType: CaptureLinkType
+  /// The name, or an empty string if the file gives none.
+  var name = ""
+  var description = ""
 }
 
 /// A frame's direction from the recorder's point of view.
-public enum CaptureDirection: Sendable {
+enum CaptureDirection: Sendable {
   case unknown
   case received
   case sent
 }
 
-/// A packet or transfer in a capture file.
-public struct CaptureFrame: Sendable {
+struct CaptureFrame: Sendable {
   /// The frame's number in the file, counting from 1.
-  public var number = 0
+  var number = 0
   /// The offset of the frame's record in the file.
-  public var offset: Int
-  /// The number of the interface on which the frame was recorded.
-  public var interface: Int
+  var offset: Int
+  var interface: Int
   /// The time in nanoseconds since 1970, or since the file's own starting point if it uses a different one.
-  public var time: Int64
-  /// The frame's direction.
-  public var direction = CaptureDirection.unknown
+  var time: Int64
+  var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
   /// The original length of the frame, which differs from the recorded length if the recorder truncated the frame.
-  public var originalCount: Int
+  var originalCount: Int
   /// The frame's bytes. A slice keeps its entire buffer in memory, so do not store frames while reading a large file.
-  public var bytes: ArraySlice<UInt8>
-  /// The comments about this frame in the file.
-  public var comments: [String] = []
+  var bytes: ArraySlice<UInt8>
+  var comments: [String] = []
 }
 
 /// A damaged or missing part of a capture file.
-public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The offset of the problem in the file.
-  public var offset: Int
+struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
+  var offset: Int
   /// The problem, as a sentence fragment.
-  public var message: String
+  var message: String
   /// Whether the rest of the file is unreadable.
-  public var isFinal = false
+  var isFinal = false
 
-  /// The problem and its offset as text.
-  public var description: String { "byte \(offset): \(message)" }
+  var description: String { "byte \(offset): \(message)" }
 }
 
 /// Reads one kind of capture file in chunks.
@@ -102,17 +89,15 @@ protocol CaptureFileReader {
   mutating func finish(_ emit: (CaptureFileItem) -> Void)
 }
 
-/// Size limits that keep a damaged file from exhausting memory.
-enum CaptureLimits {
-  static let record = 8 << 20
-  static let interfaces = 65_536
-  /// The maximum length of a name or comment. Longer names and comments are truncated.
-  static let text = 4_096
-}
-
 /// The state that every reader needs: the unprocessed bytes and the number of frames read so far.
 struct CaptureFileState {
-  var window = ByteWindow()
+  /// The maximum size of a record. A limit keeps a damaged file from exhausting memory.
+  static let longestRecord = 8 << 20
+
+  private var bytes: [UInt8] = []
+  private var start = 0
+  /// The file offset of the first unprocessed byte.
+  private(set) var offset = 0
   private(set) var isOver = false
   private(set) var frames = 0
   /// The time of the most recent frame, or `Int64.min` before the first frame.
@@ -122,53 +107,9 @@ struct CaptureFileState {
   mutating func stop(_ message: String, at offset: Int? = nil, _ emit: (CaptureFileItem) -> Void) {
     guard !isOver else { return }
     isOver = true
-    emit(.problem(CaptureProblem(offset: offset ?? window.offset, message: message, isFinal: true)))
-    window.clear()
+    emit(.problem(CaptureProblem(offset: offset ?? self.offset, message: message, isFinal: true)))
+    (bytes, start) = ([], 0)
   }
-
-  /// Numbers a frame and emits it. The first time a frame is older than its predecessor, a problem is reported.
-  mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
-    var frame = frame
-    frames += 1
-    frame.number = frames
-    if frame.time < latest, !isBehind {
-      isBehind = true
-      let message = "packet \(frames) is older than the packet before it"
-      emit(.problem(CaptureProblem(offset: frame.offset, message: message)))
-    }
-    latest = frame.time
-    emit(.frame(frame))
-  }
-}
-
-package enum ByteOrder {
-  case little
-  case big
-}
-
-extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Returns the integer stored in the `count` bytes at `position`, relative to the first byte of the collection. The
-  /// bytes at this position must exist.
-  package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
-    var value: UInt64 = 0
-    for index in 0..<count {
-      let place = order == .big ? index : count - 1 - index
-      value = value << 8 | UInt64(self[startIndex + position + place])
-    }
-    return value
-  }
-
-  func u16(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 2, order)) }
-
-  func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
-}
-
-/// The unprocessed bytes of a file and their offset in the file.
-struct ByteWindow {
-  private var bytes: [UInt8] = []
-  private var start = 0
-  /// The file offset of the window's first byte.
-  private(set) var offset = 0
 
   var count: Int { bytes.count - start }
 
@@ -187,10 +128,6 @@ struct ByteWindow {
     bytes += more
   }
 
-  func u16(at position: Int, _ order: ByteOrder) -> Int { all.u16(at: position, order) }
-
-  func u32(at position: Int, _ order: ByteOrder) -> Int { all.u32(at: position, order) }
-
   /// Removes and returns the first `count` bytes, which must exist.
   mutating func take(_ count: Int) -> ArraySlice<UInt8> {
     defer {
@@ -200,8 +137,39 @@ struct ByteWindow {
     return bytes[start..<start + count]
   }
 
-  mutating func clear() {
-    offset += count
-    (bytes, start) = ([], 0)
+  /// Numbers a frame and emits it. The first time a frame is older than its predecessor, a problem is reported.
+  mutating func add(_ frame: CaptureFrame, _ emit: (CaptureFileItem) -> Void) {
+    var frame = frame
+    frames += 1
+    frame.number = frames
+    if frame.time < latest, !isBehind {
+      isBehind = true
+      let message = "packet \(frames) is older than the packet before it"
+      emit(.problem(CaptureProblem(offset: frame.offset, message: message)))
+    }
+    latest = frame.time
+    emit(.frame(frame))
   }
+}
+
+enum ByteOrder {
+  case little
+  case big
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+  /// Returns the integer stored in the `count` bytes at `position`, relative to the first byte of the collection. The
+  /// bytes at this position must exist.
+  func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
+    var value: UInt64 = 0
+    for index in 0..<count {
+      let place = order == .big ? index : count - 1 - index
+      value = value << 8 | UInt64(self[startIndex + position + place])
+    }
+    return value
+  }
+
+  func u16(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 2, order)) }
+
+  func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }

@@ -5,11 +5,25 @@ struct PcapngReader: CaptureFileReader {
   /// The type of the block that starts a section. The type is the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
+  private static let mostInterfaces = 65_536
+
   private struct Interface {
     /// The interface's number, which is unique within the file.
     var number: Int
     var snapLength: Int
-    var clock = PcapngClock()
+    /// The time resolution as encoded in the file. The lower seven bits of this byte are an exponent n, which stands for
+    /// 10^-n seconds or, if the highest bit is set, for 2^-n seconds.
+    var resolution: UInt8 = 6
+    var secondsOffset: Int64 = 0
+
+    func nanoseconds(_ ticks: UInt64) -> Int64 {
+      let exponent = Int(resolution & 0x7F)
+      let scaled = UInt128(ticks) * 1_000_000_000
+      // No number of ticks reaches 10^38 nanoseconds.
+      let divisor = (0..<min(exponent, 38)).reduce(UInt128(1)) { power, _ in power * 10 }
+      let value = resolution & 0x80 != 0 ? scaled >> UInt128(exponent) : scaled / divisor
+      return Int64(clamping: Int128(value) + Int128(secondsOffset) * 1_000_000_000)
+    }
   }
 
   private var file = CaptureFileState()
@@ -19,11 +33,11 @@ struct PcapngReader: CaptureFileReader {
 
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void) {
     if file.isOver { return }
-    file.window.append(bytes)
-    while !file.isOver, file.window.count >= 12 {
-      let isSection = file.window.all.starts(with: Self.magic)
+    file.append(bytes)
+    while !file.isOver, file.count >= 12 {
+      let isSection = file.all.starts(with: Self.magic)
       if isSection {
-        switch file.window.u32(at: 8, .little) {
+        switch file.all.u32(at: 8, .little) {
         case 0x1A2B_3C4D: order = .little
         case 0x4D3C_2B1A: order = .big
         default: return file.stop("a section has no valid byte order; the rest is not read", emit)
@@ -31,19 +45,20 @@ struct PcapngReader: CaptureFileReader {
         interfaces = []
       }
       guard let order else {
-        return file.stop("not a pcapng file: it begins with \(Hex.spaced(file.window.all.prefix(4)))", emit)
+        return file.stop("not a pcapng file: it begins with \(Hex.spaced(file.all.prefix(4)))", emit)
       }
-      let count = file.window.u32(at: 4, order)
+      let count = file.all.u32(at: 4, order)
       guard count >= 12, count % 4 == 0 else {
         return file.stop("a block has the impossible length \(count); the rest is not read", emit)
       }
-      guard count <= CaptureLimits.record else {
+      guard count <= CaptureFileState.longestRecord else {
         return file.stop(
-          "a block of \(count) bytes exceeds the limit of \(CaptureLimits.record); the rest is not read", emit)
+          "a block of \(count) bytes exceeds the limit of \(CaptureFileState.longestRecord); the rest is not read", emit
+        )
       }
-      guard file.window.count >= count else { return }
-      let offset = file.window.offset
-      let block = file.window.take(count)
+      guard file.count >= count else { return }
+      let offset = file.offset
+      let block = file.take(count)
       if block.u32(at: count - 4, order) != count {
         emit(.problem(CaptureProblem(offset: offset, message: "the two lengths of a block differ")))
       }
@@ -54,8 +69,8 @@ struct PcapngReader: CaptureFileReader {
 
   mutating func finish(_ emit: (CaptureFileItem) -> Void) {
     guard !file.isOver else { return }
-    if file.window.count > 0 {
-      file.stop("the file ends in the middle of a block, after \(file.window.count.counted("byte"))", emit)
+    if file.count > 0 {
+      file.stop("the file ends in the middle of a block, after \(file.count.counted("byte"))", emit)
     } else if order == nil {
       file.stop("an empty pcapng file", emit)
     }
@@ -106,18 +121,18 @@ struct PcapngReader: CaptureFileReader {
     guard body.count >= 8 else {
       return emit(.problem(CaptureProblem(offset: offset, message: "an interface block is too short")))
     }
-    guard interfaceCount < CaptureLimits.interfaces else {
-      return file.stop("more than \(CaptureLimits.interfaces) interfaces; the rest is not read", emit)
+    guard interfaceCount < Self.mostInterfaces else {
+      return file.stop("more than \(Self.mostInterfaces) interfaces; the rest is not read", emit)
     }
-    var found = CaptureInterface(number: interfaceCount, linkType: CaptureLinkType(pcap: body.u16(at: 0, order)))
+    var found = CaptureInterface(linkType: CaptureLinkType(pcap: body.u16(at: 0, order)))
     var interface = Interface(number: interfaceCount, snapLength: body.u32(at: 4, order))
     PcapngOptions.read(body.dropFirst(8), order) { code, value in
       switch code {
       case 2: found.name = PcapngOptions.text(value)
       case 3: found.description = PcapngOptions.text(value)
-      case 9 where value.count == 1: interface.clock.resolution = value[value.startIndex]
+      case 9 where value.count == 1: interface.resolution = value[value.startIndex]
       case 14 where value.count == 8:
-        interface.clock.secondsOffset = Int64(bitPattern: value.number(at: 0, 8, order))
+        interface.secondsOffset = Int64(bitPattern: value.number(at: 0, 8, order))
       default: break
       }
     }
@@ -142,7 +157,7 @@ struct PcapngReader: CaptureFileReader {
     }
     var frame = CaptureFrame(
       offset: offset, interface: interfaces[interface].number,
-      time: interfaces[interface].clock.nanoseconds(ticks), originalCount: body.u32(at: 16, order),
+      time: interfaces[interface].nanoseconds(ticks), originalCount: body.u32(at: 16, order),
       bytes: body.dropFirst(start).prefix(count))
     PcapngOptions.read(body.dropFirst(start + (count + 3) / 4 * 4), order) { code, value in
       switch code {
@@ -163,22 +178,6 @@ struct PcapngReader: CaptureFileReader {
   }
 }
 
-private struct PcapngClock {
-  /// The time resolution as encoded in the file. The lower seven bits of this byte are an exponent n, which stands for
-  /// 10^-n seconds or, if the highest bit is set, for 2^-n seconds.
-  var resolution: UInt8 = 6
-  var secondsOffset: Int64 = 0
-
-  func nanoseconds(_ ticks: UInt64) -> Int64 {
-    let exponent = Int(resolution & 0x7F)
-    let scaled = UInt128(ticks) * 1_000_000_000
-    // No number of ticks reaches 10^38 nanoseconds.
-    let divisor = (0..<min(exponent, 38)).reduce(UInt128(1)) { power, _ in power * 10 }
-    let value = resolution & 0x80 != 0 ? scaled >> UInt128(exponent) : scaled / divisor
-    return Int64(clamping: Int128(value) + Int128(secondsOffset) * 1_000_000_000)
-  }
-}
-
 private enum PcapngOptions {
   static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ emit: (Int, ArraySlice<UInt8>) -> Void) {
     var rest = bytes
@@ -192,8 +191,9 @@ private enum PcapngOptions {
     }
   }
 
+  /// Returns a name or comment, which is truncated if it is long.
   static func text(_ bytes: ArraySlice<UInt8>) -> String {
-    var text = bytes.prefix(CaptureLimits.text)
+    var text = bytes.prefix(4_096)
     while text.last == 0 { text.removeLast() }
     return String(decoding: text, as: UTF8.self)
   }

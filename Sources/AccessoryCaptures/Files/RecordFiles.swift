@@ -37,44 +37,44 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
 
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void) {
     if file.isOver { return }
-    file.window.append(bytes)
+    file.append(bytes)
     if !hasBegun {
-      if let problem = Format.problem(of: file.window.all) { return file.stop(problem, emit) }
-      guard file.window.count >= Format.beginning.needed else { return }
+      if let problem = Format.problem(of: file.all) { return file.stop(problem, emit) }
+      guard file.count >= Format.beginning.needed else { return }
       hasBegun = true
-      emit(.interface(format.begin(file.window.all)))
-      _ = file.window.take(Format.beginning.header)
+      emit(.interface(format.begin(file.all)))
+      _ = file.take(Format.beginning.header)
     }
-    while !file.isOver, file.window.count >= Format.recordHeaderSize {
-      let offset = file.window.offset
+    while !file.isOver, file.count >= Format.recordHeaderSize {
+      let offset = file.offset
       // The format changes only when a record is complete, because the header of an incomplete record is read again.
       var next = format
-      guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
+      guard let header = next.record(file.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record has an impossible length; the rest is not read", emit)
       }
-      guard header.count <= CaptureLimits.record else {
+      guard header.count <= CaptureFileState.longestRecord else {
         return file.stop(
-          "a record of \(header.count) bytes exceeds the limit of \(CaptureLimits.record); the rest is not read",
+          "a record of \(header.count) bytes exceeds the limit of \(CaptureFileState.longestRecord); the rest is not read",
           emit)
       }
-      guard file.window.count >= Format.recordHeaderSize + header.count else { return }
+      guard file.count >= Format.recordHeaderSize + header.count else { return }
       format = next
       if header.lost > 0 {
         let message = "the recorder lost \(header.lost.counted("packet"))"
         emit(.problem(CaptureProblem(offset: offset, message: message)))
       }
-      _ = file.window.take(Format.recordHeaderSize)
+      _ = file.take(Format.recordHeaderSize)
       file.add(
         CaptureFrame(
           offset: offset, interface: 0, time: header.time, direction: header.direction, flags: header.flags,
-          originalCount: header.originalCount, bytes: file.window.take(header.count)), emit)
+          originalCount: header.originalCount, bytes: file.take(header.count)), emit)
     }
   }
 
   mutating func finish(_ emit: (CaptureFileItem) -> Void) {
-    if !hasBegun { return file.stop("\(Format.shortFile) \(file.window.count)", at: 0, emit) }
-    guard file.window.count > 0 else { return }
-    file.stop("the file ends in the middle of a record, after \(file.window.count.counted("byte"))", emit)
+    if !hasBegun { return file.stop("\(Format.shortFile) \(file.count)", at: 0, emit) }
+    guard file.count > 0 else { return }
+    file.stop("the file ends in the middle of a record, after \(file.count.counted("byte"))", emit)
   }
 }
 
@@ -99,7 +99,7 @@ struct PcapFormat: RecordFormat {
     let magic = Self.magics.firstIndex(of: Array(bytes.prefix(4))) ?? 0
     (order, nanosecondsPerTick) = (magic % 2 == 0 ? .little : .big, magic < 2 ? 1_000 : 1)
     // The upper bits indicate whether frames end in checksums.
-    return CaptureInterface(number: 0, linkType: CaptureLinkType(pcap: bytes.u32(at: 20, order) & 0x0FFF_FFFF))
+    return CaptureInterface(linkType: CaptureLinkType(pcap: bytes.u32(at: 20, order) & 0x0FFF_FFFF))
   }
 
   func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {
@@ -136,7 +136,7 @@ struct BtsnoopFormat: RecordFormat {
       case let number: .other(number)
       }
     isMonitor = linkType == .bluetoothMonitor(hasHeader: false)
-    return CaptureInterface(number: 0, linkType: linkType, name: "bluetooth")
+    return CaptureInterface(linkType: linkType, name: "bluetooth")
   }
 
   mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {
@@ -184,7 +184,7 @@ struct PacketLoggerFormat: RecordFormat {
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
     order = Self.order(of: bytes) ?? .big
-    return CaptureInterface(number: 0, linkType: .packetLogger, name: "bluetooth")
+    return CaptureInterface(linkType: .packetLogger, name: "bluetooth")
   }
 
   func record(_ header: ArraySlice<UInt8>) -> RecordHeader? {

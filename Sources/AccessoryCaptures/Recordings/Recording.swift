@@ -12,6 +12,8 @@ public struct Recording: Equatable, Sendable {
   public enum End: String, CaseIterable, Sendable {
     case accessory
     case device
+
+    package var other: Self { self == .accessory ? .device : .accessory }
   }
 
   /// Session bytes that were sent together. Each byte appears only once, and the bytes are in order.
@@ -24,11 +26,6 @@ public struct Recording: Equatable, Sendable {
     public var packet: Int
     /// The step's bytes.
     public var bytes: [UInt8]
-
-    /// Creates a step.
-    public init(from: End, time: Instant, packet: Int, bytes: [UInt8]) {
-      (self.from, self.time, self.packet, self.bytes) = (from, time, packet, bytes)
-    }
   }
 
   /// How a session ended.
@@ -56,11 +53,6 @@ public struct Recording: Equatable, Sendable {
     public var steps: [Step] = []
     /// How the session ended.
     public var ending = Ending.open
-
-    /// Creates a session without bytes.
-    public init(number: Int, protocolName: String, opened: Instant, packet: Int) {
-      (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
-    }
 
     /// Returns all bytes that one side sent.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
@@ -153,12 +145,7 @@ public struct RecordingReader {
   private var byteCount = 0
   private var sessionCount = 0
   private var names: [Int: String] = [:]
-  private var channels: [Int: NativeSession] = [:]
-
-  private struct NativeSession {
-    var attachment: Int
-    var session: Int
-  }
+  private var channels: [Int: (attachment: Int, session: Int)] = [:]
 
   private struct Cable {
     var attachment: Int
@@ -190,8 +177,7 @@ public struct RecordingReader {
       if let channel = entry.channel { return takeNote(entry.text, of: channel, at: now) }
       if let index = cables[number]?.attachment { recording.attachments[index].end = now }
       return
-    case .problem, .skipped, .spoiled, .unfinished: break
-    case .packet, .detection, .iap1, .message: break
+    case .problem, .skipped, .spoiled, .unfinished, .packet, .detection, .iap1, .message: break
     }
     guard number > 0, cables[number] != nil || cables.count < Self.mostCables else { return }
     attach(number, entry, at: now)
@@ -287,10 +273,7 @@ public struct RecordingReader {
   /// recording.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
-    switch sender {
-    case .accessory: cables[number]?.marks[mark] = .accessory
-    case .device: cables[number]?.marks[mark] = .device
-    }
+    cables[number]?.marks[mark] = sender == .accessory ? .accessory : .device
   }
 
   // MARK: Bytes
@@ -323,8 +306,7 @@ public struct RecordingReader {
       var session = Recording.Session(
         number: sessionCount, protocolName: channel.protocolName, opened: now, packet: packet)
       session.isNative = true
-      channels[channel.interface] = NativeSession(
-        attachment: attachment, session: recording.attachments[attachment].sessions.count)
+      channels[channel.interface] = (attachment, recording.attachments[attachment].sessions.count)
       recording.attachments[attachment].sessions.append(session)
     }
     guard let place = channels[channel.interface] else { return }
@@ -342,12 +324,10 @@ public struct RecordingReader {
       recording.attachments[place.attachment].sessions[place.session].ending == .open
     else { return }
     let writer: Recording.End = text.hasPrefix("A ") ? .accessory : .device
-    if text.contains(" closed SIDE ") {
-      recording.attachments[place.attachment].sessions[place.session].ending = .closed(by: writer, at: now)
-    } else if text.hasSuffix("\(ChannelEnd.closedByPeer)") {
-      let other: Recording.End = writer == .accessory ? .device : .accessory
-      recording.attachments[place.attachment].sessions[place.session].ending = .closed(by: other, at: now)
-    }
+    let isOwn = text.contains(" closed SIDE ")
+    guard isOwn || text.hasSuffix("\(ChannelEnd.closedByPeer)") else { return }
+    recording.attachments[place.attachment].sessions[place.session].ending = .closed(
+      by: isOwn ? writer : writer.other, at: now)
   }
 
   private func attachment(of name: String) -> Int? {

@@ -111,11 +111,11 @@ struct LogDocument: RedactedDocument {
     var text = text
     var start = 0
     while start < text.count {
-      guard isWord(text[start]) else {
+      guard SecretNames.isWord(text[start]) else {
         start += 1
         continue
       }
-      let end = text[start...].firstIndex { !isWord($0) } ?? text.count
+      let end = text[start...].firstIndex { !SecretNames.isWord($0) } ?? text.count
       let word = String(decoding: text[start..<end], as: UTF8.self).lowercased()
       let isNumber = text[start..<end].allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
       let isOffset = start == 0 && 4...8 ~= end && text[..<end].allSatisfy { Hex.digit($0) != nil }
@@ -126,10 +126,6 @@ struct LogDocument: RedactedDocument {
       start = end
     }
     return text
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    byte >= 0x80 || Hex.digit(byte) != nil || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
   /// Redacts the text that follows the bytes. This text either shows the bytes as characters or contains unrelated

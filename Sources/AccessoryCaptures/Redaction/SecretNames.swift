@@ -157,13 +157,8 @@ public struct SecretNames: Sendable {
     return (place == 0 || !Self.isWord(bytes[place - 1])) && (end == bytes.count || !Self.isWord(bytes[end]))
   }
 
-  private static func isWord(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...:
-      true
-    default: false
-    }
+  static func isWord(_ byte: UInt8) -> Bool {
+    byte >= 0x80 || Hex.digit(byte) != nil || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 }
 
@@ -201,14 +196,12 @@ struct ParameterPlace {
   func kind(count: Int) -> SecretKind? {
     switch message {
     case 0xAA01, 0xAA03, 0xAA06: return .certificate
-    case 0xAA02, 0x1D03: return nil
+    case 0xAA02, 0x1D03, 0x6800, 0x4E0A, 0xEA02: return nil
     case 0x5701, 0x5703:
       if let entry, entry.kind != .utf8 { return nil }
       return .wifi
-    case 0x6800: return nil
     case 0x6801, 0x6802: return entry?.kind == .blob ? .payload : nil
     case 0xFFFB: return .location
-    case 0x4E0A, 0xEA02: return nil
     default: break
     }
     guard let entry else { return count >= 3 ? .other : nil }

@@ -231,7 +231,7 @@ struct WireLayout {
     control.append(range)
     message.append(range)
     while true {
-      let head = message.first(6).flatMap { bytes[$0] }
+      let head = message.part(0..<6).flatMap { bytes[$0] }
       guard head.count == 6 else { return }
       let count = Int(head[2]) << 8 | Int(head[3])
       guard head.starts(with: [0x40, 0x40]), count >= 6 else {
@@ -239,12 +239,12 @@ struct WireLayout {
         message = []
         return
       }
-      let whole = message.first(count)
+      let whole = message.part(0..<count)
       guard whole.reduce(0, { $0 + $1.count }) == count else { return }
-      message = message.dropped(count)
+      message = message.part(count..<Int.max)
       let id = UInt16(head[4]) << 8 | UInt16(head[5])
       let known = MessageCatalog.entry(MessageID(rawValue: id))?.parameters ?? []
-      read(whole.dropped(6), id, [], known, bytes)
+      read(whole.part(6..<count), id, [], known, bytes)
     }
   }
 
@@ -254,14 +254,14 @@ struct WireLayout {
   ) {
     var rest = ranges
     while !rest.isEmpty {
-      let head = rest.first(4).flatMap { bytes[$0] }
+      let head = rest.part(0..<4).flatMap { bytes[$0] }
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
-      let value = rest.first(count).dropped(4)
+      let value = rest.part(4..<max(4, count))
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
         // The remaining bytes are not valid parameters, so all of them are replaced.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
-      rest = rest.dropped(count)
+      rest = rest.part(count..<Int.max)
       let id = UInt16(head[2]) << 8 | UInt16(head[3])
       let entry = known.first { $0.id == id }
       let place = ParameterPlace(message: message, path: path + [id], entry: entry)
@@ -272,31 +272,5 @@ struct WireLayout {
         values.append(Value(kind: kind, isText: entry?.kind == .utf8 || entry == nil && last == 0, ranges: value))
       }
     }
-  }
-}
-
-extension [Range<Int>] {
-  fileprivate func first(_ count: Int) -> [Range<Int>] {
-    var rest = count
-    var found: [Range<Int>] = []
-    for range in self where rest > 0 {
-      found.append(range.lowerBound..<Swift.min(range.upperBound, range.lowerBound + rest))
-      rest -= Swift.min(rest, range.count)
-    }
-    return found
-  }
-
-  fileprivate func dropped(_ count: Int) -> [Range<Int>] {
-    var rest = count
-    var found: [Range<Int>] = []
-    for range in self {
-      if rest >= range.count {
-        rest -= range.count
-      } else {
-        found.append(range.lowerBound + rest..<range.upperBound)
-        rest = 0
-      }
-    }
-    return found
   }
 }

@@ -11,19 +11,14 @@ struct BluetoothFrames {
   private static let mostConnections = 64
   private static let mostChannels = 256
 
-  private enum Content {
-    case rfcomm
-    case other
-  }
-
   private struct Half {
     var pending: [UInt8] = []
     /// The file positions of the pending bytes.
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
-    /// What each L2CAP channel carries. The keys are the receiver's channel numbers.
-    var contents: [Int: Content] = [:]
+    /// Whether each L2CAP channel carries RFCOMM. The keys are the receiver's channel numbers.
+    var isRFCOMM: [Int: Bool] = [:]
   }
 
   private struct Connection {
@@ -33,12 +28,7 @@ struct BluetoothFrames {
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
 
-  private let interface: Int
-  private var connections: [Int: Connection] = [:]
-
-  init(interface: Int) {
-    self.interface = interface
-  }
+  private var connections: [ConnectionKey: Connection] = [:]
 
   // MARK: Frames
 
@@ -50,9 +40,9 @@ struct BluetoothFrames {
       emit(.header(bytes.prefix(3).indices))
       guard bytes.count >= 3 else { break }
       BluetoothIdentity.command[bytes.u16(at: 0, .little)]?.find(in: bytes.dropFirst(3), emit)
-    case .event: readEvent(bytes, emit)
+    case .event: readEvent(bytes, frame.interface, emit)
     case .other: break
-    case .data: readData(bytes, isReceived: isReceived, isCut: frame.bytes.count < frame.originalCount, emit)
+    case .data: readData(bytes, frame, isReceived: isReceived, emit)
     }
   }
 
@@ -97,57 +87,55 @@ struct BluetoothFrames {
         opcode = bytes.u16(at: 2, .big)
         bytes = bytes.dropFirst(4)
       }
-      switch opcode {
-      case 2: return (.command, false, bytes)
-      case 3: return (.event, true, bytes)
-      case 4: return (.data, false, bytes)
-      case 5: return (.data, true, bytes)
-      default: return (.other, false, bytes)
-      }
-    case .packetLogger:
-      switch frame.flags {
-      case 0: return (.command, false, bytes)
-      case 1: return (.event, true, bytes)
-      case 2: return (.data, false, bytes)
-      case 3: return (.data, true, bytes)
-      default: return (.other, false, bytes)
-      }
+      return numbered(opcode - 2, bytes)
+    case .packetLogger: return numbered(frame.flags, bytes)
     default: return nil
+    }
+  }
+
+  private static func numbered(
+    _ number: Int, _ bytes: ArraySlice<UInt8>
+  ) -> (Kind, isReceived: Bool, ArraySlice<UInt8>) {
+    switch number {
+    case 0: (.command, false, bytes)
+    case 1: (.event, true, bytes)
+    case 2: (.data, false, bytes)
+    case 3: (.data, true, bytes)
+    default: (.other, false, bytes)
     }
   }
 
   /// Reads an event. Only a disconnection affects streams. Some events other than disconnections are read, but only to
   /// identify devices.
-  private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
+  private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ interface: Int, _ emit: (StreamEvent) -> Void) {
     guard let code = bytes.first else { return }
     emit(.header(bytes.prefix(2 + (BluetoothIdentity.harmless[code] ?? 0)).indices))
     BluetoothIdentity.event[code]?.find(in: bytes.dropFirst(2), emit)
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
-    let handle = bytes.u16(at: 3, .little) & 0x0FFF
-    connections[handle] = nil
-    emit(.over(ConnectionKey(interface: interface, place: handle), wholePlace: true))
+    let key = ConnectionKey(interface: interface, place: bytes.u16(at: 3, .little) & 0x0FFF)
+    connections[key] = nil
+    emit(.over(key, wholePlace: true))
   }
 
   // MARK: Fragments
 
   private mutating func readData(
-    _ bytes: ArraySlice<UInt8>, isReceived: Bool, isCut: Bool, _ emit: (StreamEvent) -> Void
+    _ bytes: ArraySlice<UInt8>, _ frame: CaptureFrame, isReceived: Bool, _ emit: (StreamEvent) -> Void
   ) {
     guard bytes.count >= 4 else { return }
-    let handle = bytes.u16(at: 0, .little) & 0x0FFF
+    let key = ConnectionKey(interface: frame.interface, place: bytes.u16(at: 0, .little) & 0x0FFF)
     let isContinued = bytes.u16(at: 0, .little) >> 12 & 3 == 1
-    let key = ConnectionKey(interface: interface, place: handle)
     let length = bytes.u16(at: 2, .little)
     let fragment = bytes.dropFirst(4).prefix(length)
     emit(.header(bytes.prefix(4).indices))
-    if connections[handle] == nil, connections.count >= Self.mostConnections {
+    if connections[key] == nil, connections.count >= Self.mostConnections {
       return emit(
         .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is omitted"))
     }
     let side = isReceived ? 1 : 0
-    var half = connections[handle, default: Connection()].halves[side]
-    defer { connections[handle, default: Connection()].halves[side] = half }
-    if isCut || fragment.count < length {
+    var half = connections[key, default: Connection()].halves[side]
+    defer { connections[key, default: Connection()].halves[side] = half }
+    if frame.bytes.count < frame.originalCount || fragment.count < length {
       (half.pending, half.isOpen) = ([], false)
       return emit(.problem(key, "the recorder kept only \(fragment.count) of the \(length) bytes of a fragment"))
     }
@@ -170,49 +158,50 @@ struct BluetoothFrames {
     guard half.pending.count >= 4 else { return }
     let whole = half.pending.u16(at: 0, .little) + 4
     if half.pending.count < whole { return }
-    let (payload, places) = (half.pending, FragmentPlaces(half.places))
+    let (payload, places) = (half.pending, half.places)
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments longer than their payload")) }
     let channel = payload.u16(at: 2, .little)
     // L2CAP signals and RFCOMM control frames contain channel numbers and sizes, but nothing that identifies a device.
-    places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
+    for place in places.part(0..<(channel == 1 ? whole : 4)) { emit(.header(place)) }
     // The state of this direction must be stored before the next call, which uses the stored state.
-    connections[handle, default: Connection()].halves[side] = half
+    connections[key, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
-    half = connections[handle, default: Connection()].halves[side]
+    half = connections[key, default: Connection()].halves[side]
   }
 
   // MARK: Payloads
 
   private mutating func readPayload(
-    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ places: FragmentPlaces,
+    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ places: [Range<Int>],
     _ emit: (StreamEvent) -> Void
   ) {
-    if channel == 1 { return readSignals(bytes, key.place, isReceived: isReceived) }
+    if channel == 1 { return readSignals(bytes, key, isReceived: isReceived) }
     guard channel >= 0x40 else { return }
     let side = isReceived ? 1 : 0
-    let content = connections[key.place]?.halves[side].contents[channel]
-    if content == .other { return }
+    let isRFCOMM = connections[key]?.halves[side].isRFCOMM[channel]
+    if isRFCOMM == false { return }
     guard let frame = RFCOMMFrame(bytes) else {
-      if content == .rfcomm { emit(.problem(key, "\(bytes.count.counted("byte")) that are not an RFCOMM frame")) }
+      if isRFCOMM == true { emit(.problem(key, "\(bytes.count.counted("byte")) that are not an RFCOMM frame")) }
       return
     }
     guard frame.isIntact else {
-      if content == .rfcomm {
+      if isRFCOMM == true {
         emit(.problem(key, "an RFCOMM frame with a wrong checksum, \(frame.information.count.counted("byte"))"))
       }
       return
     }
-    if content == nil { set(.rfcomm, of: channel, key.place, side) }
+    if isRFCOMM == nil { set(true, of: channel, key, side) }
     let link = key.with(channel: frame.link)
     let secret = frame.link == 0 ? bytes.endIndex..<bytes.endIndex : frame.information.indices
-    places.emitHeader(bytes.startIndex..<secret.lowerBound, emit)
-    places.emitHeader(secret.upperBound..<bytes.endIndex, emit)
+    for part in [bytes.startIndex..<secret.lowerBound, secret.upperBound..<bytes.endIndex] {
+      for place in places.part(part) { emit(.header(place)) }
+    }
     switch frame.kind {
     case .information where frame.link != 0:
       if !frame.information.isEmpty {
         let stream = StreamKey(connection: link, isReceived: isReceived)
-        emit(.bytes(stream, frame.information, at: places[frame.information.indices]))
+        emit(.bytes(stream, frame.information, at: places.part(frame.information.indices)))
       }
     case .connect, .disconnect, .refuse: emit(.over(link, wholePlace: frame.link == 0))
     case .accept, .information: return
@@ -220,7 +209,7 @@ struct BluetoothFrames {
   }
 
   /// Reads L2CAP signals to learn which channels carry RFCOMM.
-  private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
+  private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ key: ConnectionKey, isReceived: Bool) {
     var rest = bytes
     while rest.count >= 4 {
       let code = rest[rest.startIndex]
@@ -231,29 +220,28 @@ struct BluetoothFrames {
       rest = rest.dropFirst(4 + count)
       switch code {
       case 2 where count >= 4:
-        connections[handle]?.requests[identifier] = (
+        connections[key]?.requests[identifier] = (
           data.u16(at: 0, .little) == 3, data.u16(at: 2, .little), isReceived
         )
       case 3 where count >= 8:
-        guard let request = connections[handle]?.requests[identifier], request.isReceived != isReceived,
+        guard let request = connections[key]?.requests[identifier], request.isReceived != isReceived,
           data.u16(at: 4, .little) == 0
         else { continue }
-        connections[handle]?.requests[identifier] = nil
-        let content: Content = request.isRFCOMM ? .rfcomm : .other
+        connections[key]?.requests[identifier] = nil
         // Packets from the requester carry the responder's channel number, and packets from the responder carry the
         // requester's.
-        set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
-        set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
+        set(request.isRFCOMM, of: data.u16(at: 0, .little), key, isReceived ? 0 : 1)
+        set(request.isRFCOMM, of: data.u16(at: 2, .little), key, isReceived ? 1 : 0)
       default: continue
       }
     }
   }
 
-  private mutating func set(_ content: Content, of channel: Int, _ handle: Int, _ side: Int) {
-    guard var half = connections[handle]?.halves[side] else { return }
-    if half.contents.count >= Self.mostChannels { half.contents = [:] }
-    half.contents[channel] = content
-    connections[handle]?.halves[side] = half
+  private mutating func set(_ isRFCOMM: Bool, of channel: Int, _ key: ConnectionKey, _ side: Int) {
+    guard var half = connections[key]?.halves[side] else { return }
+    if half.isRFCOMM.count >= Self.mostChannels { half.isRFCOMM = [:] }
+    half.isRFCOMM[channel] = isRFCOMM
+    connections[key]?.halves[side] = half
   }
 }
 
@@ -316,25 +304,16 @@ struct RFCOMMFrame {
   }
 }
 
-/// The file positions of a payload that was reassembled from fragments.
-struct FragmentPlaces {
-  private let fragments: [Range<Int>]
-
-  init(_ fragments: [Range<Int>]) { self.fragments = fragments }
-
-  /// Returns the file positions of part of the payload.
-  subscript(part: Range<Int>) -> [Range<Int>] {
+extension [Range<Int>] {
+  /// Returns the positions of part of a payload whose fragments are at these positions.
+  func part(_ part: Range<Int>) -> [Range<Int>] {
     var start = 0
-    return fragments.compactMap { fragment in
+    return compactMap { fragment in
       defer { start += fragment.count }
       let found = part.clamped(to: start..<start + fragment.count)
       guard !found.isEmpty else { return nil }
       return fragment.lowerBound + found.lowerBound - start..<fragment.lowerBound + found.upperBound - start
     }
-  }
-
-  func emitHeader(_ part: Range<Int>, _ emit: (StreamEvent) -> Void) {
-    for place in self[part] { emit(.header(place)) }
   }
 }
 

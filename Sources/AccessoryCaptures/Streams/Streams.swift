@@ -8,9 +8,7 @@ struct ConnectionKey: Hashable {
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
 
-  func with(channel: Int) -> ConnectionKey {
-    ConnectionKey(interface: interface, place: place, channel: channel)
-  }
+  func with(channel: Int) -> Self { Self(interface: interface, place: place, channel: channel) }
 
   /// Returns true if this connection ends when `other` ends or when all connections at the address of `other` end.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
@@ -112,13 +110,12 @@ struct USBFrames {
 
 /// The positions of everything known in a capture file's frames: iAP2 bytes, the headers around them, and device
 /// addresses and names. Bytes at any other position belong to other devices and services.
-package struct CapturePlaces {
+struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
-  package struct Stream {
+  struct Stream {
     /// Whether the bytes are transfers on a native channel, which do not contain packets.
-    package var isNative = false
-    /// The positions of the bytes in the file.
-    package var pieces: [Range<Int>] = []
+    var isNative = false
+    var pieces: [Range<Int>] = []
     fileprivate var sign = LinkSign()
     fileprivate var isLink = false
     /// The position of the stream's first byte, which determines the order of streams.
@@ -126,24 +123,21 @@ package struct CapturePlaces {
   }
 
   /// The streams that carry iAP2, and the streams of native channels.
-  package private(set) var streams: [Stream] = []
-  /// The positions of the frames, not including the file's own headers.
-  package private(set) var frames: [Range<Int>] = []
-  /// The parts of frames that contain only protocol structure.
-  package private(set) var headers: [Range<Int>] = []
+  private(set) var streams: [Stream] = []
+  /// Without the file's own headers.
+  private(set) var frames: [Range<Int>] = []
+  private(set) var headers: [Range<Int>] = []
   /// The addresses of Bluetooth devices, in reverse byte order.
-  package private(set) var addresses: [Range<Int>] = []
+  private(set) var addresses: [Range<Int>] = []
   /// The names of Bluetooth devices, padded with zeros.
-  package private(set) var names: [Range<Int>] = []
+  private(set) var names: [Range<Int>] = []
 
   private var interfaces: [CaptureInterface] = []
-  private var bluetooth: [Int: BluetoothFrames] = [:]
+  private var bluetooth = BluetoothFrames()
   private var open: [StreamKey: Stream] = [:]
 
-  /// Reads a whole file.
-  ///
-  /// - Throws: ``CaptureProblem`` if the file is damaged or contains an unknown kind of frame.
-  package init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
+  /// Throws ``CaptureProblem`` if the file is damaged or contains an unknown kind of frame.
+  init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
     guard var reader = form.reader else {
       throw CaptureProblem(offset: 0, message: "this file does not contain packets", isFinal: true)
     }
@@ -181,9 +175,7 @@ package struct CapturePlaces {
         frame.bytes.indices)
     case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { events.append($0) }
     case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
-      var reader = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
-      reader.read(frame, linkType) { events.append($0) }
-      bluetooth[frame.interface] = reader
+      bluetooth.read(frame, linkType) { events.append($0) }
     case .other: break
     }
     for event in events { take(event) }

@@ -163,10 +163,7 @@ struct UARTTable {
         columns[columns.count - 1].append(character)
       }
     }
-    return columns.map { column in
-      let start = column.drop { $0.isWhitespace }
-      return String(start.reversed().drop { $0.isWhitespace }.reversed())
-    }
+    return columns.map { $0.trimmed(\.isWhitespace) }
   }
 
   /// Reads a byte written as `0xFF`, `FF`, `255` (three digits) or Saleae's `ÿ (0xFF)`.

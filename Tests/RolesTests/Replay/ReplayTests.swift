@@ -1,4 +1,3 @@
-import AccessoryCaptures
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -6,6 +5,7 @@ import AccessorySimulator
 import TestSupport
 import Testing
 
+@testable import AccessoryCaptures
 @testable import AccessoryReplay
 
 /// Tests the replay of a recording in either role, with a live peer.
