@@ -4,23 +4,8 @@ import AccessoryFormats
 
 /// The settings for playing a recording.
 public struct ReplaySettings: Sendable {
-  /// The speed at which recorded delays are replayed.
-  public enum Speed: Equatable, Sendable {
-    /// The recorded speed is multiplied by this factor.
-    case times(Double)
-    case max
-
-    /// Converts a recorded delay to the delay in the replay.
-    func played(_ delay: Duration) -> Duration {
-      switch self {
-      case .times(let factor): delay > .zero ? delay / factor : .zero
-      case .max: .zero
-      }
-    }
-  }
-
-  /// The speed at which recorded delays are replayed.
-  public var speed = Speed.times(1)
+  /// The factor by which the recorded speed is multiplied. If it is infinite, there are no delays.
+  public var speed = 1.0
   /// Which bytes are allowed to differ from the recording.
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
@@ -34,6 +19,9 @@ public struct ReplaySettings: Sendable {
 
   /// Creates the default settings, with the recorded speed and an empty mask.
   public init() {}
+
+  /// Converts a recorded delay to the delay in the replay.
+  func played(_ delay: Duration) -> Duration { delay > .zero && speed.isFinite ? delay / speed : .zero }
 }
 
 /// The progress of a replay: the sessions that were played, and the first difference in each session.

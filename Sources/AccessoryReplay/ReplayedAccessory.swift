@@ -88,7 +88,7 @@ public final class ReplayedAccessory {
     wasIdentified = false
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
-      behavior: { [unowned self] _ in ReplayBehavior(self) }
+      behavior: { [unowned self] _ in ReplayBehavior(replay: self) }
     ) { [weak self] event in self?.log(event) }
     self.accessory = accessory
     try accessory.plugIn()
@@ -143,7 +143,7 @@ public final class ReplayedAccessory {
   ) {
     timer?.cancel()
     let passed = begin.map { loop.now - $0 } ?? .zero
-    timer = loop.schedule(after: max(.zero, settings.speed.played(delay) - passed)) { [weak self] in
+    timer = loop.schedule(after: max(.zero, settings.played(delay) - passed)) { [weak self] in
       if let self, !isOver { body(self) }
     }
   }
@@ -190,9 +190,7 @@ public final class ReplayedAccessory {
 }
 
 private struct ReplayBehavior: AccessoryBehavior {
-  private unowned let replay: ReplayedAccessory
-
-  init(_ replay: ReplayedAccessory) { self.replay = replay }
+  unowned let replay: ReplayedAccessory
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let handler = replay.take(session) { return handler }

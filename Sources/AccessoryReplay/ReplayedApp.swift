@@ -84,7 +84,7 @@ public final class ReplayedApp: AppHandler {
         $0.hasEnded(by: session.opened) && !ended.contains($0.number)
       }
       if isBehind { return }
-      let due = since.now + settings.speed.played(session.opened - since.recorded)
+      let due = since.now + settings.played(session.opened - since.recorded)
       if due > loop.now {
         timer?.arm(at: due)
         return
@@ -125,7 +125,7 @@ public final class ReplayedApp: AppHandler {
   /// How long the accessory stayed disconnected in the recording before it connected again.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
-    return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)
+    return settings.played((attachments[index].accepted ?? attachments[index].begin) - last)
   }
 
   private func patienceIsOver() {

@@ -163,15 +163,13 @@ struct ReplayedSession {
   /// or, if later, when the last byte that the next action needs arrived.
   private var since: Instant
 
-  var other: Recording.End { role == .accessory ? .device : .accessory }
-
   init(_ recorded: Recording.Session, as role: Recording.End, _ settings: ReplaySettings, at now: Instant) {
     (self.recorded, self.role, since) = (recorded, role, now)
     var (plans, count, last): ([Plan], Int, Instant) = ([], 0, recorded.opened)
     for step in recorded.steps {
       if step.from == role {
         plans.append(
-          Plan(action: .send(step.bytes), after: count, delay: settings.speed.played(step.time - last)))
+          Plan(action: .send(step.bytes), after: count, delay: settings.played(step.time - last)))
       } else {
         count += step.bytes.count
       }
@@ -179,13 +177,12 @@ struct ReplayedSession {
     }
     if case .closed(by: role, at: let time) = recorded.ending {
       // Closing the session too early would hide bytes that are still in transit.
-      let delay = max(settings.speed.played(time - last), settings.settle)
+      let delay = max(settings.played(time - last), settings.settle)
       plans.append(Plan(action: .close, after: count, delay: delay))
     }
     self.plans = plans
-    let other: Recording.End = role == .accessory ? .device : .accessory
-    expected = recorded.bytes(from: other)
-    masked = settings.mask.ranges(of: recorded, from: other, expected)
+    expected = recorded.bytes(from: role.other)
+    masked = settings.mask.ranges(of: recorded, from: role.other, expected)
   }
 
   // MARK: This end
@@ -204,12 +201,10 @@ struct ReplayedSession {
     return plans[next - 1].action
   }
 
-  var hasActed: Bool { next == plans.count }
-
   var missing: Int { expected.count - received }
 
   /// Whether all bytes have matched the recording, even if the session is still open.
-  var isComplete: Bool { hasActed && missing == 0 }
+  var isComplete: Bool { next == plans.count && missing == 0 }
 
   // MARK: The other end
 
@@ -246,20 +241,18 @@ struct ReplayedSession {
   /// Returns the difference to report when expected bytes have not arrived in time, or nil if no bytes are expected.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
-    if isComplete, case .closed(by: other, at: _) = recorded.ending {
+    if isComplete, case .closed(by: role.other, at: _) = recorded.ending {
       return difference(.stayedOpen(within: limit))
     }
     return nil
   }
 
-  private func difference(
-    _ kind: ReplayDifference.Kind, got: RawSpan? = nil
-  ) -> ReplayDifference {
+  private func difference(_ kind: ReplayDifference.Kind, got: RawSpan? = nil) -> ReplayDifference {
     var difference = ReplayDifference(
-      kind, session: recorded.number, protocolName: recorded.protocolName, from: other)
+      kind, session: recorded.number, protocolName: recorded.protocolName, from: role.other)
     difference.offset = received
     var count = 0
-    for step in recorded.steps where step.from == other {
+    for step in recorded.steps where step.from != role {
       count += step.bytes.count
       if count > received {
         difference.packet = step.packet

@@ -44,7 +44,7 @@ private struct ReplayOptions: CommandOptions {
   var path = ""
   var place: String?
   var address: Address?
-  var speed = ReplaySettings.Speed.times(1)
+  var speed = 1.0
   var mask: String?
   var takesAnyOrder = false
   var learn: String?
@@ -60,13 +60,13 @@ private struct ReplayOptions: CommandOptions {
     },
     Option("--speed", \.speed, as: "N|max", "replay delays N times as fast; max: without delays") { speed, word in
       if word == "max" {
-        speed = .max
+        speed = .infinity
         return
       }
       guard let factor = Double(word), factor > 0, factor <= 1_000_000 else {
         throw UsageError("--speed \(word): expected a factor above 0 and up to 1000000, such as 2, or max")
       }
-      speed = .times(factor)
+      speed = factor
     },
     Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
     Option(
