@@ -47,7 +47,6 @@ extension Profile {
   }
 }
 
-/// The requests in recorded sessions and the answers to them.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]

@@ -55,7 +55,6 @@ enum CaptureDirection: Sendable {
 struct CaptureFrame: Sendable {
   /// The frame's number in the file, counting from 1.
   var number = 0
-  /// The offset of the frame's record in the file.
   var offset: Int
   var interface: Int
   /// The time in nanoseconds since 1970, or since the file's own starting point if it uses a different one.
@@ -75,15 +74,12 @@ struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertible {
   var offset: Int
   /// The problem, as a sentence fragment.
   var message: String
-  /// Whether the rest of the file is unreadable.
   var isFinal = false
 
   var description: String { "byte \(offset): \(message)" }
 }
 
-/// Reads one kind of capture file in chunks.
 protocol CaptureFileReader {
-  /// Processes `bytes` and emits each item that is now complete.
   mutating func append(_ bytes: [UInt8], _ emit: (CaptureFileItem) -> Void)
   /// Processes the end of the file, and emits a problem if the file is incomplete.
   mutating func finish(_ emit: (CaptureFileItem) -> Void)

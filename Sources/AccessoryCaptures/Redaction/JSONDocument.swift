@@ -77,7 +77,6 @@ struct JSONDocument: RedactedDocument {
 /// The strings in one or more JSON values, with their positions in a file and their meanings.
 struct JSONText {
   enum Use: Equatable {
-    /// Text that may contain secrets.
     case text
     /// The string is a secret, as the member's key shows.
     case secret(SecretKind)
@@ -87,7 +86,6 @@ struct JSONText {
     case base64(String)
   }
 
-  /// A string that is not a key.
   struct Piece {
     /// The string's position in the file, excluding the quotation marks.
     let range: Range<Int>

@@ -10,7 +10,6 @@ struct PacketDocument: RedactedDocument {
   private var bytes: [UInt8]
   private let places: CapturePlaces
   private var streams: [WireStream] = []
-  /// The positions of comments and other text.
   private var texts: [Range<Int>] = []
   /// The positions of interface descriptions, which contain the names of accessories.
   private var descriptions: [Range<Int>] = []
@@ -28,7 +27,6 @@ struct PacketDocument: RedactedDocument {
     if form == .pcapng { try readTexts() }
   }
 
-  /// Finds text in the options of pcapng blocks.
   private mutating func readTexts() throws(RedactionRefusal) {
     var order = ByteOrder.little
     var place = 0

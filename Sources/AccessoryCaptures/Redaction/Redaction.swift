@@ -117,7 +117,6 @@ public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConverti
   public var description: String { "\(file): \(reason)" }
 }
 
-/// A file that can be redacted.
 protocol RedactedDocument {
   /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
@@ -223,7 +222,6 @@ struct RawDocument: RedactedDocument {
   }
 }
 
-/// A transcript written by `--transcript`.
 struct TranscriptDocument: RedactedDocument {
   private var bytes: [UInt8]
 

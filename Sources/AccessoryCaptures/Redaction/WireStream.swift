@@ -21,7 +21,6 @@ struct WireStream {
     return start..<bytes.count
   }
 
-  /// Adds the secrets in all messages of the stream to `names`.
   mutating func collect(into names: inout SecretNames) {
     original = bytes
     layout = isNative ? WireLayout(native: 0..<bytes.count) : WireLayout(bytes)
@@ -89,13 +88,11 @@ struct WireLayout {
   }
 
   private(set) var values: [Value] = []
-  /// The positions of all control messages.
   private(set) var control: [Range<Int>] = []
   /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
   /// The positions of each retransmitted payload and of its first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// The positions of each payload and its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
   /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []

@@ -24,13 +24,11 @@ struct StreamKey: Hashable {
 
 /// A fact extracted from the frames of a medium. Positions are indexes into ``CaptureFrame/bytes``.
 enum StreamEvent {
-  /// Bytes in a stream, with their positions.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
   /// A part of a frame that contains only protocol structure, such as headers, lengths and checksums.
   case header(Range<Int>)
   /// A Bluetooth device's address in reverse byte order.
   case address(Range<Int>)
-  /// A Bluetooth device's name.
   case name(Range<Int>)
   /// A connection has ended. If `wholePlace` is true, all connections at its address have ended. Any bytes that follow
   /// belong to a new connection.

@@ -223,8 +223,6 @@ struct HexLineScanner {
     return bytes
   }
 
-  // MARK: Words
-
   private func skipBlanks(_ at: inout Int) {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
