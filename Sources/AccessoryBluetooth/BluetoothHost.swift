@@ -8,13 +8,11 @@ import LinuxIO
 /// kept. When a device connects, the host emits ``BlueZ/Event/device(_:from:)`` and keeps the connection until
 /// ``connect(to:completion:)`` is called.
 package final class BluetoothHost {
-  /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
   /// How long to keep an accessory's connection if ``connect(to:completion:)`` is not called.
   static var patience: Duration { .seconds(30) }
 
-  /// The connection to BlueZ, which all objects on this loop share.
   package let blueZ: BlueZ
   private var service: OfferedService?
   /// The current connections, by device path. `isMadeByDevice` is true if the device opened the connection.

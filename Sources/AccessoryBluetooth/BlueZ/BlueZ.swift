@@ -26,7 +26,6 @@ package final class BlueZ {
     case cannotAccept(BluetoothError)
   }
 
-  /// Receives events for as long as the observer is retained.
   package final class Observer {
     fileprivate let onEvent: (Event) -> Void
 
@@ -35,7 +34,6 @@ package final class BlueZ {
     }
   }
 
-  /// The state of the connection to BlueZ.
   package enum State: Equatable, Sendable {
     /// The connection has not been started or is still waiting for the first answer.
     case starting
@@ -59,9 +57,6 @@ package final class BlueZ {
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
-  /// How long to wait before reconnecting after the connection to the bus has ended.
-  private static var busPause: Duration { .seconds(1) }
-
   /// Creates a connection without starting it. Tests pass their own bus and sockets.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
@@ -75,10 +70,8 @@ package final class BlueZ {
 
   // MARK: - Adapters and devices
 
-  /// The devices, keyed by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
-  /// Returns the adapter with this name, or the first adapter that is on if no name is given.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
     return try objects.adapter(named: name)
@@ -134,7 +127,7 @@ package final class BlueZ {
   private func busEnded(_ error: BusError) {
     bus = nil
     becomeUnavailable(BluetoothError(error))
-    retry = loop.schedule(after: Self.busPause) { [unowned self] in start() }
+    retry = loop.schedule(after: .seconds(1)) { [unowned self] in start() }
   }
 
   private func ownerChanged(_ signal: BusSignal) {

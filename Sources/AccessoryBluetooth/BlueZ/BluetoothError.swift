@@ -85,6 +85,19 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
+  init(connecting code: Int32) {
+    switch code {
+    case EHOSTDOWN, ETIMEDOUT: self = .outOfRange
+    case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: self = .noAdapter(nil)
+    case EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV: self = .adapterOff("")
+    case EACCES, EPERM: self = .refused("the pairing is no longer valid")
+    case ECONNREFUSED: self = .refused("the device's channel is closed, or the pairing is no longer valid")
+    case EBUSY: self = .failed("the channel is in use by another connection")
+    case ECONNRESET: self = .refused("it closed the connection")
+    default: self = .failed(strerror(code).map { String(cString: $0) } ?? "error \(code)")
+    }
+  }
+
   private static func meaning(of name: String, _ message: String, _ adapter: String?) -> Self {
     switch name {
     case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",

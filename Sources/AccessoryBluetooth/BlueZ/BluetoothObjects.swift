@@ -21,7 +21,6 @@ package struct BluetoothAdapter: Equatable, Sendable {
   /// How many seconds the adapter stays discoverable, or 0 if there is no limit.
   package var discoverableTimeout: UInt32 = 0
 
-  /// The adapter's name, for example "hci0".
   package var name: String { BlueZPath.last(path) }
 
   init(path: String) { self.path = path }
@@ -55,9 +54,11 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The signal strength in dBm, available only while a scan detects the device.
   package var signal: Int?
 
-  /// Creates a device from its path. Returns nil if the path is not that of a device.
   init?(path: String) {
-    guard let address = BlueZPath.device(path) else { return nil }
+    let name = BlueZPath.last(path)
+    guard name.hasPrefix("dev_"),
+      let address = BluetoothDeviceAddress(name.dropFirst(4).split(separator: "_").joined(separator: ":"))
+    else { return nil }
     self.path = path
     self.address = address
   }
@@ -67,13 +68,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The name of the device's adapter, for example "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether the device offers ``AccessoryService/accessory``, as real and simulated accessories do.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether the device offers ``AccessoryService/device``, as real and simulated Apple devices do.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
-  /// The device's name, or its address if it has no name.
   package var title: String { name.isEmpty ? address.description : name }
 
   package func isMeant(by selector: Address.BluetoothSelector) -> Bool {
@@ -102,13 +100,6 @@ enum BlueZPath {
   static func parent(_ path: String) -> String {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
-
-  /// Returns the address contained in a device's path, or nil for any other path.
-  static func device(_ path: String) -> BluetoothDeviceAddress? {
-    let name = last(path)
-    guard name.hasPrefix("dev_") else { return nil }
-    return BluetoothDeviceAddress(name.dropFirst(4).split(separator: "_").joined(separator: ":"))
-  }
 }
 
 /// The adapters and devices that BlueZ knows, kept up to date from BlueZ's answers and signals.
@@ -121,7 +112,6 @@ package struct BluetoothObjects: Equatable, Sendable {
   private(set) var adapters: [String: BluetoothAdapter] = [:]
   private(set) var devices: [String: BluetoothDevice] = [:]
 
-  /// The devices, keyed by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
   /// Returns the adapter with this name, or the first adapter that is on if no name is given.

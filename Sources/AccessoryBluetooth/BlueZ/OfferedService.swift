@@ -18,7 +18,6 @@ final class OfferedService {
   /// Offers a service as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
   ///   - path: the path of the object that BlueZ calls, which must be different for each service.
   ///   - isAccepting: returns whether connections should be accepted now.

@@ -5,7 +5,6 @@ package struct BusSignal: Sendable {
   package let path: String
   package let member: String
   package let values: [BusValue]
-
 }
 
 extension BusSignal {
@@ -71,7 +70,6 @@ package final class BusCall {
   }
 }
 
-/// The reason why a D-Bus call failed.
 package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case remote(name: String, message: String)
   case timedOut
@@ -104,7 +102,6 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Returns a result from sd-bus. Throws an error if the result is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

@@ -45,9 +45,11 @@ package indirect enum BusValue: Equatable, Sendable {
     }
   }
 
+  /// The first byte of the signature, in the form that sd-bus expects.
+  fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
+
   // MARK: Reading
 
-  /// The value inside a variant.
   package var unwrapped: BusValue {
     if case .variant(let inner) = self { inner.unwrapped } else { self }
   }
@@ -67,7 +69,6 @@ package indirect enum BusValue: Equatable, Sendable {
     if case .integer(let number, _) = unwrapped { Int(number) } else { nil }
   }
 
-  /// The elements of an array or a structure.
   package var elements: [BusValue]? {
     switch unwrapped {
     case .array(_, let values), .structure(let values): values
@@ -75,7 +76,6 @@ package indirect enum BusValue: Equatable, Sendable {
     }
   }
 
-  /// The values in a dictionary, keyed by name.
   package var dictionary: [String: BusValue]? {
     guard case .array(_, let entries) = unwrapped else { return nil }
     var values: [String: BusValue] = [:]
@@ -218,9 +218,4 @@ private func appendContainer(
   _ = try checked(sd_bus_message_open_container(message, CChar(type.value), contents), "write a message")
   try append(values, to: message)
   _ = try checked(sd_bus_message_close_container(message), "write a message")
-}
-
-extension BusValue {
-  /// The first byte of the signature, in the form that sd-bus expects.
-  fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
 }

@@ -31,14 +31,11 @@ package final class MessageBus: TimerHandler {
   private let source: WatchedDescriptor
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus and are delivered after it.
-  private var arrivals: [() -> Void] = []
+  fileprivate var arrivals: [() -> Void] = []
   /// The calls that are waiting for answers, keyed by numbers that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
   private var slots: [BusSlot] = []
-
-  /// The maximum number of messages to handle in one turn of the loop.
-  private static var turnLimit: Int { 64 }
 
   /// Starts to connect to the bus. The connection is completed on later turns of the loop. Calls can be made even
   /// before the bus is connected.
@@ -138,19 +135,18 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and blocks until the answer arrives. Use this function only in a command that prints the answer and
-  /// exits.
+  /// Calls a method and blocks until the answer arrives, but at most five seconds. Use this function only in a command
+  /// that prints the answer and exits.
   package static func callAndWait(
-    _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
-    _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
+    _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String
   ) throws(BusError) -> [BusValue] {
     let bus = try open(place)
     defer { sd_bus_close_unref(bus) }
-    let message = try makeCall(bus, destination, path, interface, member, arguments)
+    let message = try makeCall(bus, destination, path, interface, member, [])
     defer { sd_bus_message_unref(message) }
     var error = sd_bus_error()
     var reply: OpaquePointer?
-    let result = sd_bus_call(bus, message, UInt64(max(1, timeout.wholeNanoseconds / 1_000)), &error, &reply)
+    let result = sd_bus_call(bus, message, 5_000_000, &error, &reply)
     defer {
       sd_bus_error_free(&error)
       sd_bus_message_unref(reply)
@@ -222,12 +218,9 @@ package final class MessageBus: TimerHandler {
     return slot
   }
 
-  /// Removes an exported object from the bus.
   package func withdraw(_ object: BusSlot) {
     slots.removeAll { $0 === object }
   }
-
-  fileprivate func arrived(_ work: @escaping () -> Void) { arrivals.append(work) }
 
   // MARK: - The loop
 
@@ -237,7 +230,8 @@ package final class MessageBus: TimerHandler {
   private func process() {
     guard let raw else { return }
     var failure: BusError?
-    for _ in 0..<Self.turnLimit {
+    // The limit lets other work on the loop run between many messages.
+    for _ in 0..<64 {
       let result = sd_bus_process(raw, nil)
       if result < 0 { failure = .closed(String(cString: strerror(-result))) }
       if result <= 0 { break }
@@ -306,7 +300,7 @@ package final class BusSlot {
     guard let message, let context else { return 0 }
     let this = Unmanaged<BusSlot>.fromOpaque(context).takeUnretainedValue()
     let kept = sd_bus_message_ref(message)
-    this.bus.arrived { [this] in
+    this.bus.arrivals.append { [this] in
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
