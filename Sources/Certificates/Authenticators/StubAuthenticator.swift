@@ -80,7 +80,9 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   /// write.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // In a world, the stubs of both sides usually have the same seed.
-    if certificate.isSame(as: self.certificate) { return (seed, generation) }
+    // Certificates are long and looked up several times per accessory, and `==` would take most of the look-up time.
+    let own = self.certificate
+    if certificate.count == own.count, memcmp(certificate, own, own.count) == 0 { return (seed, self.generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
     let seed = certificate.dropFirst(Self.mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -120,16 +122,14 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   }
 }
 
-extension [UInt8] {
-  /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
-  /// and are looked up several times per accessory. A loop over the elements would take most of the look-up time.
-  fileprivate func isSame(as other: [UInt8]) -> Bool {
-    guard count == other.count else { return false }
-    return withUnsafeBufferPointer { own in
-      other.withUnsafeBufferPointer { other in
-        guard let own = own.baseAddress, let other = other.baseAddress else { return true }
-        return memcmp(own, other, count) == 0
-      }
+extension SeededRandom {
+  /// Returns the next `count` bytes, eight from each number.
+  fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count {
+      withUnsafeBytes(of: next().littleEndian) { bytes.append(contentsOf: $0.prefix(count - bytes.count)) }
     }
+    return bytes
   }
 }

@@ -22,7 +22,6 @@ struct AccessoryCertificate: Sendable {
 
   let parsed: ParsedCertificates
 
-  /// Reads a certificate. Throws an error that states what is wrong with the bytes, and where.
   init(_ bytes: [UInt8]) throws(CertificateError) {
     do throws(CertificateError) {
       parsed = try .envelope(bytes)
@@ -51,8 +50,8 @@ struct AccessoryCertificate: Sendable {
   private static func day(_ date: OpaquePointer?) -> String {
     var parts = tm()
     guard ASN1_TIME_to_tm(date, &parts) == 1 else { return "an unreadable date" }
-    let digits = { (number: Int32) in number < 10 ? "0\(number)" : String(number) }
-    return "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
+    let (month, day) = ("\(parts.tm_mon + 1)".zeroPadded(to: 2), "\(parts.tm_mday)".zeroPadded(to: 2))
+    return "\(parts.tm_year + 1900)-\(month)-\(day)"
   }
 
   private static func generation(of certificate: OpaquePointer) throws(CertificateError) -> CoprocessorGeneration {

@@ -132,31 +132,23 @@ struct DERFault: Equatable {
   }
 }
 
-/// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories outlive
-/// their certificates.
-final class TrustedChain: @unchecked Sendable {
-  static let simulation = TrustedChain(to: CertificateAuthority.parsed)
-
+/// Follows certificate chains to the simulation's own authority, using libcrypto. Dates are ignored, because accessories
+/// outlive their certificates.
+enum TrustedChain {
   // libcrypto itself locks the store.
-  private let store: OpaquePointer
-
-  private init(to root: ParsedCertificates) {
+  private nonisolated(unsafe) static let store: OpaquePointer = {
     guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
-    self.store = store
-    LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
+    LibraryReasons.must(X509_STORE_add_cert(store, CertificateAuthority.parsed.leaf), "root certificate")
     // Unknown critical extensions are ignored, because Apple marks some of its own extensions as critical.
     let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
-  }
+    return store
+  }()
 
-  deinit {
-    X509_STORE_free(store)
-  }
-
-  /// Returns why `certificate` is not trusted, or nil if its chain leads to the trusted certificate. The chain may
-  /// include the other certificates in the envelope.
-  func problem(of certificate: AccessoryCertificate) -> String? {
+  /// Returns why `certificate` is not trusted, or nil if its chain leads to the simulation's own authority. The chain
+  /// may include the other certificates in the envelope.
+  static func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
     // The stack only borrows the certificates, so freeing the stack does not free them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)

@@ -1,7 +1,7 @@
 /// Owns a libcrypto object while a function needs it, and frees it at the end of the scope.
 ///
 /// The type is noncopyable, so that no object is freed twice. Objects that outlive a function belong to a class with a
-/// `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
+/// `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``).
 ///
 /// ```swift
 /// let order = Owned(BN_new(), BN_free)
@@ -81,18 +81,6 @@ public enum LibraryVersion {
   /// The version, such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {
     OpenSSL_version(OPENSSL_VERSION).map { String(cString: $0) } ?? "of unknown version"
-  }
-}
-
-/// Unpredictable random bytes, for challenges to real accessories. For reproducible numbers, use `SeededRandom`.
-public enum SecureRandom {
-  /// Returns `count` bytes from libcrypto's generator. Traps if the system has no entropy, because a challenge that can
-  /// be guessed proves nothing.
-  public static func bytes(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { output, filled in
-      LibraryReasons.must(RAND_bytes(output.baseAddress, Int32(count)), "random bytes")
-      filled = count
-    }
   }
 }
 

@@ -58,7 +58,6 @@ import Glibc
 ) -> Int32
 @discardableResult @_extern(c) func X509_STORE_CTX_new() -> OpaquePointer?
 @discardableResult @_extern(c) func X509_STORE_add_cert(_ ctx: OpaquePointer?, _ x: OpaquePointer?) -> Int32
-@_extern(c) func X509_STORE_free(_ v: OpaquePointer?)
 @discardableResult @_extern(c) func X509_STORE_new() -> OpaquePointer?
 @discardableResult @_extern(c) func X509_STORE_set_depth(_ store: OpaquePointer?, _ depth: Int32) -> Int32
 @discardableResult @_extern(c) func X509_STORE_set_flags(_ ctx: OpaquePointer?, _ flags: UInt) -> Int32
