@@ -79,9 +79,7 @@ extension MessageCatalog {
     Entry(0x4172, "StopListUpdates", .accessory),
     Entry(
       0x4300, "CarPlayAvailability", .device,
-      """
-      0 group wired {0 u8 available; 1 utf8 USB id}; 1 group wireless {0 u8 available; 1 utf8 Bluetooth id}
-      """),
+      "0 group wired {0 u8 available; 1 utf8 USB id}; 1 group wireless {0 u8 available; 1 utf8 Bluetooth id}"),
     Entry(0x4301, "CarPlayStartSession", .accessory),
     Entry(0x4302, "", nil),
     Entry(0x4303, "", nil),
@@ -90,9 +88,7 @@ extension MessageCatalog {
     Entry(0x4C02, "StopMediaLibraryInformation", .accessory),
     Entry(
       0x4C03, "StartMediaLibraryUpdates", .accessory,
-      """
-      0 utf8 library uid; 1 utf8 last revision; 2 group item fields; 3 group playlist fields
-      """),
+      "0 utf8 library uid; 1 utf8 last revision; 2 group item fields; 3 group playlist fields"),
     Entry(
       0x4C04, "MediaLibraryUpdate", .device,
       """
@@ -152,14 +148,10 @@ extension MessageCatalog {
     Entry(0x5702, "RequestAccessoryWiFiConfigurationInformation", .device),
     Entry(
       0x5703, "AccessoryWiFiConfigurationInformation", .accessory,
-      """
-      1 utf8 ssid; 2 utf8 passphrase; 3 u8 security; 4 u8 channel
-      """),
+      "1 utf8 ssid; 2 utf8 passphrase; 3 u8 security; 4 u8 channel"),
     Entry(
       0x6800, "StartHID", .accessory,
-      """
-      0 u16 component; 1 u16 vendor; 2 u16 product; 3 u8 country; 4 blob report descriptor
-      """),
+      "0 u16 component; 1 u16 vendor; 2 u16 product; 3 u8 country; 4 blob report descriptor"),
     Entry(0x6801, "DeviceHIDReport", .device, "0 u16 component; 1 blob report"),
     Entry(0x6802, "AccessoryHIDReport", .accessory, "0 u16 component; 1 blob report"),
     Entry(0x6803, "StopHID", .accessory, "0 u16 component"),
@@ -204,9 +196,7 @@ extension MessageCatalog {
     Entry(0xFFF0, "GPRMCDataStatusValuesNotification", .device),
     Entry(
       0xFFFA, "StartLocationInformation", .device,
-      """
-      1 none GGA; 2 none RMC; 3 none GSV; 4 none vehicle speed; 5 none gyro; 6 none accelerometer; 7 none heading
-      """),
+      "1 none GGA; 2 none RMC; 3 none GSV; 4 none vehicle speed; 5 none gyro; 6 none accelerometer; 7 none heading"),
     Entry(0xFFFB, "LocationInformation", .accessory, "0 utf8 NMEA sentence"),
     Entry(0xFFFC, "StopLocationInformation", .device),
   ]

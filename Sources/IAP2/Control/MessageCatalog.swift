@@ -18,6 +18,12 @@ public enum MessageCatalog {
       self.sender = sender
       parameterText = parameters
     }
+
+    /// The message's named parameters.
+    public var parameters: [ParameterEntry] {
+      var text = parameterText[...]
+      return ParameterEntry.read(&text)
+    }
   }
 
   /// How a parameter's value is encoded, in just enough detail to display it.
@@ -48,6 +54,24 @@ public enum MessageCatalog {
     public let name: String
     /// The known parameters of a group.
     public let group: [ParameterEntry]
+
+    /// Parses text such as "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end of the text or
+    /// a closing brace.
+    fileprivate static func read(_ text: inout Substring) -> [Self] {
+      var entries: [Self] = []
+      while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
+        let words = text[..<end].split(separator: " ")
+        let mark = end < text.endIndex ? text[end] : ";"
+        text = end < text.endIndex ? text[text.index(after: end)...] : ""
+        let group = mark == "{" ? read(&text) : []
+        if words.count >= 2, let id = UInt16(words[0]), let kind = ValueKind(rawValue: String(words[1])) {
+          let name = words.dropFirst(2).joined(separator: " ")
+          entries.append(Self(id: id, kind: kind, name: name, group: group))
+        }
+        if mark == "}" { break }
+      }
+      return entries
+    }
   }
 
   /// Returns a message's entry, or nil if the message is not listed.
@@ -64,38 +88,10 @@ public enum MessageCatalog {
     all.map { ($0.id.rawValue, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
-extension MessageCatalog.Entry {
-  /// The message's named parameters.
-  public var parameters: [MessageCatalog.ParameterEntry] {
-    var text = parameterText[...]
-    return MessageCatalog.ParameterEntry.read(&text)
-  }
-}
-
-extension MessageCatalog.ParameterEntry {
-  /// Parses text such as "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end of the text or
-  /// a closing brace.
-  fileprivate static func read(_ text: inout Substring) -> [Self] {
-    var entries: [Self] = []
-    while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
-      let words = text[..<end].split(separator: " ")
-      let mark = end < text.endIndex ? text[end] : ";"
-      text = end < text.endIndex ? text[text.index(after: end)...] : ""
-      let group = mark == "{" ? read(&text) : []
-      if words.count >= 2, let id = UInt16(words[0]), let kind = MessageCatalog.ValueKind(rawValue: String(words[1])) {
-        let name = words.dropFirst(2).joined(separator: " ")
-        entries.append(Self(id: id, kind: kind, name: name, group: group))
-      }
-      if mark == "}" { break }
-    }
-    return entries
-  }
-}
-
 /// A control message's number. easim interprets only the messages that have a constant here.
 ///
 /// ``MessageCatalog`` contains the names of all known messages.
-public struct MessageID: RawRepresentable, Hashable, Sendable {
+public struct MessageID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The number as sent on the wire.
   public var rawValue: UInt16
 
@@ -156,9 +152,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let deviceTimeUpdate = MessageID(0x4E0B)
   /// Sent by the device to report its identifier.
   public static let deviceUUIDUpdate = MessageID(0x4E0C)
-}
 
-extension MessageID: CustomStringConvertible {
   /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession", or only the number if the message has
   /// no name.
   public var description: String {

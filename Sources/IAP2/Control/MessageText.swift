@@ -82,6 +82,27 @@ public struct DecodedParameter: Hashable, Sendable {
     /// The parameter has no value; only its presence matters.
     case present
     case bytes([UInt8])
+
+    fileprivate init(_ parameter: Parameter, _ entry: MessageCatalog.ParameterEntry?) {
+      let bytes = parameter.value
+      self = bytes.isEmpty ? .present : .bytes(bytes)
+      switch entry?.kind {
+      case .utf8?: if let text = try? parameter.text() { self = .text(text) }
+      case .u8?, .u16?, .u32?, .u64?, .number?:
+        if (1...8).contains(bytes.count) { self = .number(bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
+      case .i8?, .i16?:
+        if let first = bytes.first, bytes.count <= 8 {
+          self = .signed(bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) })
+        }
+      case .list?: if let list = try? parameter.list() { self = .list(list) }
+      case .group?:
+        if let group = try? parameter.group() {
+          self = .group(group.map { DecodedParameter($0, entry?.group ?? []) })
+        }
+      case nil: if let text = try? parameter.text(), text.count > 1 { self = .text(text) }
+      case .some(.none), .blob?: break
+      }
+    }
   }
 
   /// The parameter's number.
@@ -104,28 +125,5 @@ extension ControlMessage {
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }
-  }
-}
-
-extension DecodedParameter.Value {
-  fileprivate init(_ parameter: Parameter, _ entry: MessageCatalog.ParameterEntry?) {
-    let bytes = parameter.value
-    self = bytes.isEmpty ? .present : .bytes(bytes)
-    switch entry?.kind {
-    case .utf8?: if let text = try? parameter.text() { self = .text(text) }
-    case .u8?, .u16?, .u32?, .u64?, .number?:
-      if (1...8).contains(bytes.count) { self = .number(bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
-    case .i8?, .i16?:
-      if let first = bytes.first, bytes.count <= 8 {
-        self = .signed(bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) })
-      }
-    case .list?: if let list = try? parameter.list() { self = .list(list) }
-    case .group?:
-      if let group = try? parameter.group() {
-        self = .group(group.map { DecodedParameter($0, entry?.group ?? []) })
-      }
-    case nil: if let text = try? parameter.text(), text.count > 1 { self = .text(text) }
-    case .some(.none), .blob?: break
-    }
   }
 }

@@ -13,6 +13,39 @@ public struct Parameter: Hashable, Sendable {
     self.value = value
     self.offset = offset
   }
+
+  private func fail(_ problem: String) -> ParameterError {
+    ParameterError("parameter \(id) \(problem)", offset: offset, bytes: value)
+  }
+
+  /// Returns the value as a number of the given width.
+  public func number<Number: FixedWidthInteger>(as type: Number.Type = Number.self) throws(ParameterError) -> Number {
+    let width = Number.bitWidth / 8
+    guard value.count == width else { throw fail("has \(value.count) bytes instead of \(width)") }
+    var number = Number.zero
+    for byte in value { number = number << 8 | Number(truncatingIfNeeded: byte) }
+    return number
+  }
+
+  /// Returns the value as text, without its terminating zero byte.
+  public func text() throws(ParameterError) -> String {
+    guard let last = value.last, last == 0 else { throw fail("is text without a terminating zero byte") }
+    let bytes = value.span.extracting(droppingLast: 1)
+    for index in bytes.indices where bytes[index] == 0 { throw fail("is text that contains a zero byte") }
+    // Unlike `String(validating:as:)`, a span looks up no metadata of generic types.
+    do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw fail("is not UTF-8") }
+  }
+
+  /// Returns the two-byte numbers that are packed into the value.
+  public func list() throws(ParameterError) -> [UInt16] {
+    guard value.count % 2 == 0 else { throw fail("has \(value.count) bytes, which is not a list of two-byte numbers") }
+    return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
+  }
+
+  /// Returns the parameters inside this group.
+  public func group() throws(ParameterError) -> [Parameter] {
+    try ParameterReader.read(value, base: offset + 4)
+  }
 }
 
 /// The reason why a parameter cannot be read, and the offending bytes.
@@ -65,41 +98,6 @@ public enum ParameterReader {
       at += length
     }
     return parameters
-  }
-}
-
-extension Parameter {
-  private func fail(_ problem: String) -> ParameterError {
-    ParameterError("parameter \(id) \(problem)", offset: offset, bytes: value)
-  }
-
-  /// Returns the value as a number of the given width.
-  public func number<Number: FixedWidthInteger>(as type: Number.Type = Number.self) throws(ParameterError) -> Number {
-    let width = Number.bitWidth / 8
-    guard value.count == width else { throw fail("has \(value.count) bytes instead of \(width)") }
-    var number = Number.zero
-    for byte in value { number = number << 8 | Number(truncatingIfNeeded: byte) }
-    return number
-  }
-
-  /// Returns the value as text, without its terminating zero byte.
-  public func text() throws(ParameterError) -> String {
-    guard let last = value.last, last == 0 else { throw fail("is text without a terminating zero byte") }
-    let bytes = value.span.extracting(droppingLast: 1)
-    for index in bytes.indices where bytes[index] == 0 { throw fail("is text that contains a zero byte") }
-    // Unlike `String(validating:as:)`, a span looks up no metadata of generic types.
-    do { return String(copying: try UTF8Span(validating: bytes)) } catch { throw fail("is not UTF-8") }
-  }
-
-  /// Returns the two-byte numbers that are packed into the value.
-  public func list() throws(ParameterError) -> [UInt16] {
-    guard value.count % 2 == 0 else { throw fail("has \(value.count) bytes, which is not a list of two-byte numbers") }
-    return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
-  }
-
-  /// Returns the parameters inside this group.
-  public func group() throws(ParameterError) -> [Parameter] {
-    try ParameterReader.read(value, base: offset + 4)
   }
 }
 

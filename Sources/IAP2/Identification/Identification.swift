@@ -52,6 +52,34 @@ public struct Identification: Hashable, Sendable {
   public func externalAccessoryProtocol(named name: String) -> ExternalAccessoryProtocol? {
     protocols.first { $0.name == name }
   }
+
+  /// The encoded control message; its parameters are in ascending order.
+  public var message: ControlMessage {
+    ControlMessage(.identificationInformation) { writer in
+      for (id, text) in [name, model, manufacturer, serialNumber, firmwareVersion, hardwareVersion].enumerated() {
+        writer.text(UInt16(id), text)
+      }
+      writer.list(6, messagesSent.map(\.rawValue))
+      writer.list(7, messagesReceived.map(\.rawValue))
+      writer.u8(8, powerProvidingCapability)
+      writer.u16(9, maximumCurrentDrawn)
+      for one in protocols { one.write(to: &writer) }
+      if let appMatchTeamID { writer.text(11, appMatchTeamID) }
+      writer.text(12, currentLanguage)
+      for language in supportedLanguages { writer.text(13, language) }
+      for transport in transports where transport.kind != .wirelessCarPlay { transport.write(to: &writer) }
+      for component in hidComponents {
+        writer.group(18) {
+          $0.u16(0, component.id)
+          $0.text(1, component.name)
+          $0.u8(2, component.function)
+        }
+      }
+      for transport in transports where transport.kind == .wirelessCarPlay { transport.write(to: &writer) }
+      if let productPlanUID { writer.text(34, productPlanUID) }
+      for parameter in other { writer.blob(parameter.id, parameter.value) }
+    }
+  }
 }
 
 /// An External Accessory protocol that an accessory declares (group 10 of the identification).
@@ -104,6 +132,16 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
     self.nativeTransportComponent = nativeTransportComponent
     self.isCarPlay = isCarPlay
   }
+
+  func write(to writer: inout ParameterWriter) {
+    writer.group(10) {
+      $0.u8(0, id)
+      $0.text(1, name)
+      $0.u8(2, matchAction.rawValue)
+      if let nativeTransportComponent { $0.u16(3, nativeTransportComponent) }
+      if isCarPlay { $0.none(4) }
+    }
+  }
 }
 
 /// A transport that an accessory supports (groups 14–17 and 24).
@@ -144,6 +182,21 @@ public struct TransportComponent: Hashable, Sendable {
     self.name = name
     self.supportsIAP2 = supportsIAP2
   }
+
+  func write(to writer: inout ParameterWriter) {
+    writer.group(kind.rawValue) {
+      $0.u16(0, id)
+      $0.text(1, name)
+      if supportsIAP2 { $0.none(2) }
+      switch kind {
+      case .usbDevice: for rate in sampleRates { $0.u8(3, rate) }
+      case .usbHost: if let carPlayInterface { $0.u8(3, carPlayInterface) }
+      case .bluetooth: $0.blob(3, address)
+      case .serial, .wirelessCarPlay: break
+      }
+      if supportsCarPlay { $0.none(4) }
+    }
+  }
 }
 
 /// A HID function that an accessory declares (group 18).
@@ -161,65 +214,6 @@ public struct HIDComponent: Hashable, Sendable {
     self.id = id
     self.name = name
     self.function = function
-  }
-}
-
-extension Identification {
-  /// The encoded control message; its parameters are in ascending order.
-  public var message: ControlMessage {
-    ControlMessage(.identificationInformation) { writer in
-      for (id, text) in [name, model, manufacturer, serialNumber, firmwareVersion, hardwareVersion].enumerated() {
-        writer.text(UInt16(id), text)
-      }
-      writer.list(6, messagesSent.map(\.rawValue))
-      writer.list(7, messagesReceived.map(\.rawValue))
-      writer.u8(8, powerProvidingCapability)
-      writer.u16(9, maximumCurrentDrawn)
-      for one in protocols { one.write(to: &writer) }
-      if let appMatchTeamID { writer.text(11, appMatchTeamID) }
-      writer.text(12, currentLanguage)
-      for language in supportedLanguages { writer.text(13, language) }
-      for transport in transports where transport.kind != .wirelessCarPlay { transport.write(to: &writer) }
-      for component in hidComponents {
-        writer.group(18) {
-          $0.u16(0, component.id)
-          $0.text(1, component.name)
-          $0.u8(2, component.function)
-        }
-      }
-      for transport in transports where transport.kind == .wirelessCarPlay { transport.write(to: &writer) }
-      if let productPlanUID { writer.text(34, productPlanUID) }
-      for parameter in other { writer.blob(parameter.id, parameter.value) }
-    }
-  }
-}
-
-extension ExternalAccessoryProtocol {
-  func write(to writer: inout ParameterWriter) {
-    writer.group(10) {
-      $0.u8(0, id)
-      $0.text(1, name)
-      $0.u8(2, matchAction.rawValue)
-      if let nativeTransportComponent { $0.u16(3, nativeTransportComponent) }
-      if isCarPlay { $0.none(4) }
-    }
-  }
-}
-
-extension TransportComponent {
-  func write(to writer: inout ParameterWriter) {
-    writer.group(kind.rawValue) {
-      $0.u16(0, id)
-      $0.text(1, name)
-      if supportsIAP2 { $0.none(2) }
-      switch kind {
-      case .usbDevice: for rate in sampleRates { $0.u8(3, rate) }
-      case .usbHost: if let carPlayInterface { $0.u8(3, carPlayInterface) }
-      case .bluetooth: $0.blob(3, address)
-      case .serial, .wirelessCarPlay: break
-      }
-      if supportsCarPlay { $0.none(4) }
-    }
   }
 }
 

@@ -47,7 +47,7 @@ public enum IdentificationJudge: Hashable, Sendable {
   /// and not again as blank, missing or undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
-    var findings = IdentificationFindings(reading.identification)
+    var findings = IdentificationFindings(identification: reading.identification)
     findings.addBlankTexts()
     findings.found.removeAll { unread.contains($0.parameter) }
     findings.addDuplicates()
@@ -70,10 +70,6 @@ public enum IdentificationJudge: Hashable, Sendable {
 private struct IdentificationFindings {
   let identification: Identification
   var found: [IdentificationFinding] = []
-
-  init(_ identification: Identification) {
-    self.identification = identification
-  }
 
   private mutating func add(_ check: IdentificationCheck, _ parameter: UInt16, _ reason: String) {
     found.append(IdentificationFinding(check: check, parameter: parameter, reason: reason))
@@ -179,21 +175,19 @@ private struct IdentificationFindings {
 }
 
 enum MessageRelations {
-  private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
-
   /// An accessory that sends the start message must also declare the matching stop message.
   static let stopForStart: [(start: MessageID, stop: MessageID)] = [
     (0x4154, 0x4156), (0x4157, 0x4159), (0x4170, 0x4172), (0x4C00, 0x4C02), (0x4C03, 0x4C05), (0x4E03, 0x4E05),
     (0x5000, 0x5002), (0x5200, 0x5203), (0x5400, 0x5401), (0x5402, 0x5404), (0x6800, 0x6803), (0xAE00, 0xAE02),
     (0xDA00, 0xDA02),
-  ].map { (id($0.0), id($0.1)) }
+  ].map { (MessageID(rawValue: $0.0), MessageID(rawValue: $0.1)) }
 
   /// An accessory that receives the answer must also declare that it sends the matching request.
   static let requestForAnswer: [(answer: MessageID, request: MessageID)] = [
     (0x4155, 0x4154), (0x4158, 0x4157), (0x4171, 0x4170), (0x4C01, 0x4C00), (0x4C04, 0x4C03), (0x4E04, 0x4E03),
     (0x5001, 0x5000), (0x5201, 0x5200), (0x5202, 0x5200), (0x5204, 0x5200), (0x5403, 0x5402), (0x5701, 0x5700),
     (0x6801, 0x6800), (0xAE01, 0xAE00), (0xDA01, 0xDA00),
-  ].map { (id($0.0), id($0.1)) }
+  ].map { (MessageID(rawValue: $0.0), MessageID(rawValue: $0.1)) }
 }
 
 /// A problem with an identification, explained for firmware developers.

@@ -204,7 +204,6 @@ public final class IdentificationMemory {
   /// Creates an empty cache.
   public init() {}
 
-  /// Reads and checks a 1D01 message, or returns the cached result.
   func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
     if judge != self.judge {
       self.judge = judge

@@ -50,7 +50,7 @@ public struct LinkAgreement: Hashable, Sendable {
 }
 
 /// The reason a link went down.
-public enum LinkEnd: Error, Equatable, Sendable {
+public enum LinkEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// A packet was never acknowledged, despite the maximum number of retransmissions.
   case unanswered(sequence: UInt8, retransmissions: UInt8)
   case reset
@@ -60,9 +60,7 @@ public enum LinkEnd: Error, Equatable, Sendable {
   /// The device supports only iAP1 and answered with this frame.
   case legacyDevice(frame: [UInt8])
   case unusable(LinkParametersError)
-}
 
-extension LinkEnd: CustomStringConvertible {
   /// A sentence fragment such as "the device reset the link".
   public var description: String {
     switch self {

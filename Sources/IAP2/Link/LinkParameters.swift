@@ -80,9 +80,7 @@ public struct LinkParameters: Hashable, Sendable {
     adopted.recovery = other.recovery
     return adopted
   }
-}
 
-extension LinkParameters {
   /// The encoded payload.
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
@@ -133,11 +131,9 @@ extension LinkParameters {
     }
     return sessions.count(where: { $0.kind == .control }) == 1 ? nil : .notOneControlSession
   }
-}
 
-// MARK: - Values out of range
+  // MARK: Values out of range
 
-extension LinkParameters {
   /// A numeric field in a SYN.
   public enum Field: String, Hashable, Sendable {
     case version = "link version"
@@ -286,6 +282,15 @@ public struct LinkSession: Hashable, Sendable {
     /// Creates a kind from the byte on the wire.
     public init(rawValue: UInt8) {
       self = [Kind.control, .fileTransfer, .externalAccessory].first { $0.rawValue == rawValue } ?? .unknown(rawValue)
+    }
+
+    var shortName: String {
+      switch self {
+      case .control: "control"
+      case .fileTransfer: "file"
+      case .externalAccessory: "accessory"
+      case .unknown(let value): "type\(value)"
+      }
     }
   }
 

@@ -67,7 +67,7 @@ public struct PacketHeader: Hashable, Sendable {
 }
 
 /// The control byte of a link packet.
-public struct ControlBits: OptionSet, Hashable, Sendable {
+public struct ControlBits: OptionSet, Hashable, Sendable, CustomStringConvertible {
   /// The byte on the wire.
   public let rawValue: UInt8
 
@@ -86,9 +86,7 @@ public struct ControlBits: OptionSet, Hashable, Sendable {
   public static let rst = ControlBits(rawValue: 0x10)
   /// The SLP bit: the device puts the link to sleep.
   public static let slp = ControlBits(rawValue: 0x08)
-}
 
-extension ControlBits: CustomStringConvertible {
   /// The names of the bits, joined by "+", or "none" if no bit is set.
   public var description: String {
     let names: [(ControlBits, String)] = [(.syn, "SYN"), (.ack, "ACK"), (.eak, "EAK"), (.rst, "RST"), (.slp, "SLP")]

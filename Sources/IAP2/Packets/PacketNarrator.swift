@@ -126,14 +126,3 @@ public struct PacketNarrator: Equatable, Sendable {
     return parts.isEmpty ? "part of a message: \(shown(payload[...]))" : parts.joined(separator: " + ")
   }
 }
-
-extension LinkSession.Kind {
-  var shortName: String {
-    switch self {
-    case .control: "control"
-    case .fileTransfer: "file"
-    case .externalAccessory: "accessory"
-    case .unknown(let value): "type\(value)"
-    }
-  }
-}

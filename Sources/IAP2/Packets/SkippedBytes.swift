@@ -1,5 +1,5 @@
 /// Bytes outside packets, collected until they can be reported.
-public struct SkippedBytes: Equatable, Sendable {
+public struct SkippedBytes: Equatable, Sendable, CustomStringConvertible {
   /// The number of skipped bytes.
   public private(set) var count = 0
   /// The first skipped bytes, up to sixteen, not counting leading zeros.
@@ -63,9 +63,7 @@ public struct SkippedBytes: Equatable, Sendable {
     swap(&padding, &taken.padding)
     return taken
   }
-}
 
-extension SkippedBytes: CustomStringConvertible {
   /// Text such as "3 bytes that belong to no packet: 01 02 03".
   public var description: String {
     let shown = Hex.spaced(sample) + (count > sample.count ? " …" : "")

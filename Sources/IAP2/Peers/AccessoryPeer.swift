@@ -35,6 +35,35 @@ public struct AccessoryRole: PeerRole {
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }
+
+  /// Returns what the accessory is waiting for while the link is up.
+  public static func phase(of peer: inout AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
+}
+
+struct AccessoryProgress: Equatable {
+  enum Step: Equatable {
+    case device
+    case owner
+    /// The accessory has answered, and the device must decide.
+    case answered
+    case accepted
+    case refused
+  }
+
+  /// The link that this state refers to; see ``LinkCounters/establishments``.
+  var link = 0
+  var authentication = Step.device
+  var identification = Step.device
+
+  var phase: PeerPhase {
+    switch (authentication, identification) {
+    case (.owner, _), (_, .owner): .owner
+    case (.refused, _), (_, .refused): .refused
+    case (_, .answered), (.accepted, .device): .identification
+    case (.accepted, .accepted): .ready
+    case (.device, _), (.answered, _): .authentication
+    }
+  }
 }
 
 extension Peer where Role == AccessoryRole {
@@ -66,13 +95,13 @@ extension Peer where Role == AccessoryRole {
 
   /// Answers the device's request for the certificate.
   public mutating func provideCertificate(_ bytes: [UInt8]) {
-    core.send(.certificate(bytes))
+    core.send(ControlMessage(.authenticationCertificate) { $0.blob(0, bytes) })
     noteAuthentication(.answered)
   }
 
   /// Answers the device's challenge.
   public mutating func provideResponse(_ bytes: [UInt8]) {
-    core.send(.response(bytes))
+    core.send(ControlMessage(.authenticationResponse) { $0.blob(0, bytes) })
     noteAuthentication(.answered)
   }
 
@@ -124,7 +153,7 @@ extension Peer where Role == AccessoryRole {
       noteAuthentication(.owner)
       core.events.append(.certificateRequested)
     case .requestAuthenticationChallengeResponse:
-      if let challenge = core.decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
+      if let challenge = core.decode(message, { p throws(ParameterError) in try p.only(0, "data").value }) {
         noteAuthentication(.owner)
         core.events.append(.challenged(challenge))
       }
@@ -192,5 +221,21 @@ extension Peer where Role == AccessoryRole {
       return
     }
     core.endSession(id, .closedByDevice)
+  }
+
+  @inline(__always)
+  fileprivate var progressOnLink: AccessoryProgress {
+    let link = core.link.counters.establishments
+    return role.progress.link == link ? role.progress : AccessoryProgress(link: link)
+  }
+
+  mutating func noteAuthentication(_ step: AccessoryProgress.Step) {
+    role.progress = progressOnLink
+    role.progress.authentication = step
+  }
+
+  mutating func noteIdentification(_ step: AccessoryProgress.Step) {
+    role.progress = progressOnLink
+    role.progress.identification = step
   }
 }

@@ -91,7 +91,7 @@ extension Peer where Role == DeviceRole {
   public mutating func challenge(_ bytes: [UInt8], now: Instant) {
     guard core.isLinkUp, role.authentication == .awaitingChallenge else { return }
     role.authentication = .awaitingResponse
-    core.send(.challenge(bytes))
+    core.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, bytes) })
     timeAuthentication(now: now)
   }
 
@@ -160,7 +160,7 @@ extension Peer where Role == DeviceRole {
     _ message: ControlMessage, in state: DeviceRole.Authentication, then next: DeviceRole.Authentication, now: Instant,
     _ event: ([UInt8]) -> PeerEvent
   ) {
-    guard let bytes = core.decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) else { return }
+    guard let bytes = core.decode(message, { p throws(ParameterError) in try p.only(0, "data").value }) else { return }
     guard role.authentication == state else { return reportUnasked(message) }
     role.authentication = next
     core.events.append(event(bytes))

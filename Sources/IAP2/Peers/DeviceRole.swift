@@ -74,7 +74,6 @@ public struct DeviceRole: PeerRole {
     case native(component: UInt16)
   }
 
-  /// Settings shared by several peers.
   final class SharedSettings {
     let value: Settings
 
@@ -145,7 +144,6 @@ public struct DeviceRole: PeerRole {
     peer.role.linkEnded()
   }
 
-  /// Discards the accessory's answers and progress, because the link has ended.
   mutating func linkEnded() {
     if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown
@@ -170,6 +168,22 @@ public struct DeviceRole: PeerRole {
       case .awaitingResponse: Unfinished(last: .requestAuthenticationChallengeResponse, ignoredStep: nil)
       case .awaitingVerdict, .over: Unfinished(last: .authenticationResponse, ignoredStep: nil)
       }
+    }
+  }
+
+  /// Returns what the device is waiting for while the link is up.
+  public static func phase(of peer: inout DevicePeer) -> PeerPhase {
+    peer.role.phase(isAnswerDue: peer.core.answerDeadline != nil)
+  }
+
+  func phase(isAnswerDue: Bool) -> PeerPhase {
+    switch progress {
+    case .linkDown: .owner
+    case .asking where !isAnswerDue: .owner
+    case .asking(.authentication, _): .authentication
+    case .asking(.identification, _): .identification
+    case .ready: .ready
+    case .refused: .refused
     }
   }
 }

@@ -30,6 +30,9 @@ public struct Peer<Role: PeerRole>: ~Copyable {
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
+
+  /// Returns what this end is waiting for. The method is mutating for the reason given at ``PeerCore/nextDeadline()``.
+  public mutating func currentPhase() -> PeerPhase { core.link.waiting ?? Role.phase(of: &self) }
 }
 
 /// The behavior that ``AccessoryRole`` or ``DeviceRole`` adds to the shared core.
@@ -49,22 +52,6 @@ public protocol PeerRole {
 
   /// Ends every session with `reason`, because the channel has ended.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
-}
-
-// Reads control messages for both roles.
-extension PeerCore {
-  /// Returns what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed
-  /// and returns nil.
-  mutating func decode<Value>(
-    _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
-  ) -> Value? {
-    do throws(ParameterError) {
-      return try read(try ParameterReader.read(message.body))
-    } catch {
-      events.append(.malformed("\(message.id): \(error)"))
-      return nil
-    }
-  }
 }
 
 /// What an end is waiting for, according to the packets exchanged so far. Owners use the phase to limit how long the
@@ -97,78 +84,6 @@ extension Link {
     case .detecting, .listening: .detection
     case .synchronizing, .answering: .synchronization
     case .established: nil
-    }
-  }
-}
-
-struct AccessoryProgress: Equatable {
-  enum Step: Equatable {
-    case device
-    case owner
-    /// The accessory has answered, and the device must decide.
-    case answered
-    case accepted
-    case refused
-  }
-
-  /// The link that this state refers to; see ``LinkCounters/establishments``.
-  var link = 0
-  var authentication = Step.device
-  var identification = Step.device
-
-  var phase: PeerPhase {
-    switch (authentication, identification) {
-    case (.owner, _), (_, .owner): .owner
-    case (.refused, _), (_, .refused): .refused
-    case (_, .answered), (.accepted, .device): .identification
-    case (.accepted, .accepted): .ready
-    case (.device, _), (.answered, _): .authentication
-    }
-  }
-}
-
-extension Peer {
-  /// Returns what this end is waiting for. The method is mutating for the reason given at ``PeerCore/nextDeadline()``.
-  public mutating func currentPhase() -> PeerPhase { core.link.waiting ?? Role.phase(of: &self) }
-}
-
-extension AccessoryRole {
-  /// Returns what the accessory is waiting for while the link is up.
-  public static func phase(of peer: inout AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
-}
-
-extension Peer where Role == AccessoryRole {
-  @inline(__always)
-  fileprivate var progressOnLink: AccessoryProgress {
-    let link = core.link.counters.establishments
-    return role.progress.link == link ? role.progress : AccessoryProgress(link: link)
-  }
-
-  mutating func noteAuthentication(_ step: AccessoryProgress.Step) {
-    role.progress = progressOnLink
-    role.progress.authentication = step
-  }
-
-  mutating func noteIdentification(_ step: AccessoryProgress.Step) {
-    role.progress = progressOnLink
-    role.progress.identification = step
-  }
-}
-
-extension DeviceRole {
-  /// Returns what the device is waiting for while the link is up.
-  public static func phase(of peer: inout DevicePeer) -> PeerPhase {
-    peer.role.phase(isAnswerDue: peer.core.answerDeadline != nil)
-  }
-
-  func phase(isAnswerDue: Bool) -> PeerPhase {
-    switch progress {
-    case .linkDown: .owner
-    case .asking where !isAnswerDue: .owner
-    case .asking(.authentication, _): .authentication
-    case .asking(.identification, _): .identification
-    case .ready: .ready
-    case .refused: .refused
     }
   }
 }

@@ -77,4 +77,17 @@ extension PeerCore {
     }
     return nil
   }
+
+  /// Returns what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed
+  /// and returns nil.
+  mutating func decode<Value>(
+    _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
+  ) -> Value? {
+    do throws(ParameterError) {
+      return try read(try ParameterReader.read(message.body))
+    } catch {
+      events.append(.malformed("\(message.id): \(error)"))
+      return nil
+    }
+  }
 }

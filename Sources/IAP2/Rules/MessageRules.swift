@@ -157,12 +157,6 @@ public struct MessageRules: Sendable {
   }
 }
 
-extension MessageRule {
-  fileprivate func isAllowed(_ declared: [MessageID]?) -> Bool {
-    ignoresDeclaration || declared?.contains(message) ?? true
-  }
-}
-
 /// A message that one end sends automatically. A control message or the connection triggers it, and it is sent
 /// immediately, later or repeatedly.
 public struct MessageRule: Hashable, Sendable {
@@ -250,6 +244,10 @@ public struct MessageRule: Hashable, Sendable {
   /// The message that triggers the rule, if any. Inlining this property would make the Swift 6.3.1 optimizer crash when
   /// AccessoryProfiles compares it.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
+
+  fileprivate func isAllowed(_ declared: [MessageID]?) -> Bool {
+    ignoresDeclaration || declared?.contains(message) ?? true
+  }
 }
 
 extension ControlMessage {

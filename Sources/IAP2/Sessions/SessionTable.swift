@@ -135,7 +135,6 @@ struct SessionTable {
     if fullCount > 0, entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// Records that a session reached its limit of unread bytes, unless it was already full.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }
@@ -153,7 +152,6 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// The earliest of the times at which the full sessions became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
@@ -188,7 +186,7 @@ struct SessionTable {
 }
 
 /// The reason an External Accessory session ended.
-public enum SessionEnd: Error, Equatable, Sendable {
+public enum SessionEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The device closed the session with EA01, or the app closed it.
   case closedByDevice
   /// The accessory closed the session with EA03, status 1.
@@ -199,9 +197,7 @@ public enum SessionEnd: Error, Equatable, Sendable {
   case channelEnded(String)
   /// The session's bytes were not read, and waiting longer would have ended the link.
   case notRead(bytes: Int)
-}
 
-extension SessionEnd: CustomStringConvertible {
   /// A sentence fragment such as "the accessory closed it".
   public var description: String {
     switch self {
