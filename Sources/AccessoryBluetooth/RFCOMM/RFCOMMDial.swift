@@ -100,7 +100,8 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     switch phase {
     case .asking: receive()
     case .connecting:
-      if let code = connectFailure { return failed(code) }
+      let code = SocketOptions.pendingError(of: descriptor)
+      if code != 0 { return failed(code) }
       if channel == nil {
         phase = .asking
         watch?.change(to: .readable)
@@ -113,12 +114,6 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
       finish(.success(connected))
     case .pausing, .over: break
     }
-  }
-
-  private var connectFailure: Int32? {
-    var (code, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
-    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return errno }
-    return code == 0 ? nil : code
   }
 
   private func send(_ packet: [UInt8]) {

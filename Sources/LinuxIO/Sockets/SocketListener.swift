@@ -81,7 +81,7 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 }
 
-enum SocketOptions {
+package enum SocketOptions {
   static func apply(to socket: Int32) {
     // TCP_NODELAY is set because the link itself decides when to combine packets. Setting TCP options on unix sockets
     // fails harmlessly.
@@ -100,7 +100,7 @@ enum SocketOptions {
   }
 
   /// Returns a socket's pending error, and clears it.
-  static func pendingError(of socket: Int32) -> Int32 {
+  package static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     return getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
