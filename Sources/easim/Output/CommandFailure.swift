@@ -1,5 +1,4 @@
 enum ExitCode: Int32, CaseIterable {
-  /// Success: everything that the command checked was correct.
   case done = 0
   case checkFailed = 1
   /// Usage error, invalid input, or output that easim could not write.

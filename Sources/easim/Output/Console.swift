@@ -85,9 +85,7 @@ final class Console {
       gap: { "easim: \($0.lines.counted("line was", "lines were")) dropped here, because stderr was not read\n" },
       failed: shared.failed)
     self.stderr = stderr
-    shared.complain.withLock {
-      $0 = { stderr.add("\($0)\n", .line) }
-    }
+    shared.complain.withLock { $0 = { stderr.add("\($0)\n", .line) } }
   }
 
   // Breaks a retain cycle: the error handler retains the outlet of stderr, which retains the handler.
@@ -97,14 +95,12 @@ final class Console {
 
   /// Prints a line of the result, followed by `ending` unless the line already ends with a line break.
   func out(_ line: String, ending: String = "\n") {
-    let isShared = stdout.lane === stderr.lane
-    let text = isShared ? aboveFooter(line + ending) : line + ending
-    stdout.add(text, .line, at: now)
+    stdout.add(stdout.lane === stderr.lane ? aboveFooter(line + ending) : line + ending, .line, at: now)
   }
 
-  /// Prints lines that contain a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
   func out(_ object: JSONObject) { out(object.text) }
 
+  /// Prints lines that contain a verdict. The verdict is colored on a terminal unless NO_COLOR is set.
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
   /// Prints the address of the live page, followed by instructions if the output goes to a terminal.
@@ -116,14 +112,10 @@ final class Console {
   /// The line that stays below all other output if stderr is a terminal, or nil if there is none. The line must fit in
   /// the terminal's width.
   var footer: String? {
-    didSet { if footer != oldValue { drawFooter() } }
+    didSet { if footer != oldValue { draw("\r\u{1B}[2K\(footer ?? "")") } }
   }
 
-  func drawFooter() { draw("\r\u{1B}[2K\(footer ?? "")") }
-
-  private func aboveFooter(_ text: String) -> String {
-    footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
-  }
+  private func aboveFooter(_ text: String) -> String { footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text }
 
   /// Prints raw bytes as the result. Call this last, because it blocks until all bytes have been read.
   func outRaw(_ bytes: [UInt8]) {
@@ -137,10 +129,7 @@ final class Console {
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
-  /// Prints a line to stderr in full.
-  func errWhole(_ line: String) {
-    stderr.add(aboveFooter(line + "\n"), .line, at: now)
-  }
+  func errWhole(_ line: String) { stderr.add(aboveFooter(line + "\n"), .line, at: now) }
 
   /// Prints an error and advice; each line begins with `easim: ` unless it is indented.
   func complain(_ text: String, advice: String? = nil) {
@@ -158,10 +147,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event to the handlers in ``witnesses`` without printing the event.
-  func witness(_ event: TimelineEvent) {
-    for witness in witnesses { witness(event) }
-  }
+  func witness(_ event: TimelineEvent) { for witness in witnesses { witness(event) } }
 
   func show(_ event: TimelineEvent) { show(event) { _ in } }
 
@@ -281,7 +267,6 @@ final class Console {
   }
 }
 
-/// The device and inode numbers, which identify the file that a descriptor refers to.
 private struct FileIdentity: Equatable {
   private let device: UInt
   private let number: UInt

@@ -33,7 +33,6 @@ struct LineQueue {
   /// How close the queue is to its limit for lines that are never dropped.
   enum Room {
     case some
-    /// The caller should stop adding lines.
     case full
     /// The caller kept adding lines even though the queue was full.
     case tooFull

@@ -19,6 +19,26 @@ final class OutputLane: Sendable {
     var writing: LineQueue.Batch?
     var progress = 0
     var waiters: [@Sendable () -> Void] = []
+
+    mutating func takeWaiters() -> [@Sendable () -> Void] {
+      guard queue.hasRoom else { return [] }
+      defer { waiters = [] }
+      return waiters
+    }
+
+    mutating func next() -> (Outlet?, [UInt8])? {
+      switch queue.take() {
+      case nil: return nil
+      case .batch(let batch):
+        writing = batch
+        return (outlets[batch.target], batch.bytes)
+      case .gap(let gap):
+        let outlet = outlets[gap.target]
+        let bytes = Array(outlet.gap(gap).utf8)
+        writing = LineQueue.Batch(target: gap.target, bytes: bytes, lines: gap.lines)
+        return (outlet, bytes)
+      }
+    }
   }
 
   private let state = Monitor(State())
@@ -78,7 +98,7 @@ final class OutputLane: Sendable {
 
   /// Stops writing to a file, and returns how many lines were not written.
   func abandon(_ outlet: Outlet) -> Int {
-    outlet.end()
+    outlet.isEnded.store(true, ordering: .releasing)
     let (unwritten, waiters) = state.withLock { state in
       let unwritten = state.writing.map { $0.target == outlet.number ? $0.lines : 0 } ?? 0
       return (state.queue.removeAll(for: outlet.number) + unwritten, state.takeWaiters())
@@ -104,38 +124,14 @@ final class OutputLane: Sendable {
   }
 }
 
-extension OutputLane.State {
-  fileprivate mutating func takeWaiters() -> [@Sendable () -> Void] {
-    guard queue.hasRoom else { return [] }
-    defer { waiters = [] }
-    return waiters
-  }
-
-  fileprivate mutating func next() -> (Outlet?, [UInt8])? {
-    switch queue.take() {
-    case nil: return nil
-    case .batch(let batch):
-      writing = batch
-      return (outlets[batch.target], batch.bytes)
-    case .gap(let gap):
-      let outlet = outlets[gap.target]
-      let bytes = Array(outlet.gap(gap).utf8)
-      writing = LineQueue.Batch(target: gap.target, bytes: bytes, lines: gap.lines)
-      return (outlet, bytes)
-    }
-  }
-}
-
-/// An open file, such as stdout, stderr or a transcript.
 final class Outlet: Sendable {
   let name: String
   let number: Int
-  /// Returns the text that is printed in place of dropped lines.
   let gap: @Sendable (LineQueue.Gap) -> String
   unowned let lane: OutputLane
   private let descriptor: Int32
   private let failed: @Sendable (Outlet, Int32) -> Void
-  private let isEnded = Atomic<Bool>(false)
+  fileprivate let isEnded = Atomic<Bool>(false)
 
   fileprivate init(
     _ lane: OutputLane, _ descriptor: Int32, _ name: String, _ number: Int,
@@ -151,13 +147,10 @@ final class Outlet: Sendable {
 
   var isOver: Bool { isEnded.load(ordering: .acquiring) }
 
-  /// Queues text, and returns whether the caller should stop adding lines.
   @discardableResult
   func add(_ text: String, _ kind: LineQueue.Kind = .kept, at time: Instant = .origin) -> LineQueue.Room {
     lane.add(Array(text.utf8), kind, to: self, at: time)
   }
-
-  fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
   /// Writes all bytes, even if writing blocks for a long time. After the first failure, writes nothing more, because a
   /// file with a gap would be misleading.

@@ -21,7 +21,6 @@ enum PatientFile {
     case timeIsOver
   }
 
-  /// Opens a file with the close-on-exec flag set.
   static func open(_ path: String, _ flags: Int32, named name: String) throws -> Int32 {
     try opened(path, forReading: flags & O_ACCMODE == O_RDONLY, named: name, late: { _ = close($0) }) {
       let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)

@@ -26,7 +26,6 @@ enum ReplyText {
     let rest = bytes.count - shown.count
     let more = rest > 0 ? ["… and \(rest.counted("more byte")); --raw prints all of them"] : []
     if let text = text(bytes.count > mostShown ? wholeCharacters(shown) : shown) {
-      // A line break at the end does not start another line.
       var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
       if lines.last?.isEmpty == true { lines.removeLast() }
       return lines.map { $0.replacing("\r", with: "\\r").printable } + more
@@ -80,14 +79,14 @@ enum ReplyText {
     var lines: [String] = []
     for row in stride(from: 0, through: place / 16 * 16, by: 16) {
       for (title, bytes) in [(title, wanted), ("received", received)] {
-        lines.append("\(title)  \(row < bytes.count ? dumpLine(bytes, at: row, base: first) : end(first + row))")
+        let line =
+          row < bytes.count ? dumpLine(bytes, at: row, base: first) : "\(number(first + row))  (nothing more)"
+        lines.append("\(title)  \(line)")
       }
     }
     let column = "received  ".count + number(first).count + 2 + place % 16 * 3
     return lines + [String(repeating: " ", count: column) + "^^"]
   }
-
-  private static func end(_ offset: Int) -> String { "\(number(offset))  (nothing more)" }
 
   private static func dumpLine(_ bytes: [UInt8], at offset: Int, base: Int = 0) -> String {
     let part = bytes[offset...].prefix(16)

@@ -77,7 +77,6 @@ enum StopSignals {
 struct StopRule {
   static let leastTime = Duration.milliseconds(500)
 
-  /// How long the process may keep running if the second signal is SIGINT.
   private let secondInterrupt: Duration
   /// The time at which the process will be killed, or nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?

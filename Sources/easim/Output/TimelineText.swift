@@ -7,22 +7,15 @@ enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
     let time = event.time.shortSeconds.rightAligned(in: 8)
-    let body = "\(mark) \(isOneLine(event) ? text.printable : eachLinePrintable(text))"
+    // Only a result, such as a scenario's error, may have several lines. Elsewhere, a line break comes from a name.
+    var lines = [text[...]]
+    if case .result = event.kind { lines = text.split(separator: "\n", omittingEmptySubsequences: false) }
+    let body = "\(mark) \(lines.map(\.printable).joined(separator: "\n"))"
     return "\(time)  \(event.side.rawValue.padded(to: 9))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
   }
 
   /// How many characters of a message to show. `--json` and `--transcript` always show the whole message.
   private static let messageLimit = 100
-
-  /// Returns true if a line break in the event's text can only come from a name. The text of a result, such as a
-  /// scenario's error, may have several lines.
-  private static func isOneLine(_ event: TimelineEvent) -> Bool {
-    if case .result = event.kind { false } else { true }
-  }
-
-  private static func eachLinePrintable(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map(\.printable).joined(separator: "\n")
-  }
 
   private static func content(_ event: TimelineEvent) -> (mark: String, text: String, style: String) {
     let name = event.subject?.name ?? ""
@@ -73,9 +66,7 @@ enum TimelineText {
 
 extension Instant {
   /// The duration in seconds with three decimal places, such as "0.250 s".
-  var shortSeconds: String {
-    String(secondsText.dropLast(3))
-  }
+  var shortSeconds: String { String(secondsText.dropLast(3)) }
 }
 
 /// Colors the verdicts in lines: the first word or symbol of a line, and counts such as "2 failed".
@@ -115,7 +106,6 @@ enum JudgedText {
   }
 }
 
-/// Escape sequences that begin a style on a terminal.
 private enum Style {
   static let plain = ""
   static let good = "\u{1B}[32m"
@@ -123,4 +113,36 @@ private enum Style {
   static let doubtful = "\u{1B}[33m"
   static let strong = "\u{1B}[1m"
   static let quiet = "\u{1B}[2m"
+}
+
+enum TextTable {
+  /// Returns one line per row. Each column is as wide as its widest word.
+  static func lines(_ rows: [[String]]) -> [String] {
+    let rows = rows.map { $0.map(\.printable) }
+    var widths = [Int](repeating: 0, count: rows.map(\.count).max() ?? 0)
+    for row in rows {
+      for (column, word) in row.enumerated() { widths[column] = max(widths[column], width(of: word)) }
+    }
+    return rows.map { row in
+      var line = ""
+      for (column, word) in row.enumerated() {
+        line += "  " + word
+        if column < row.count - 1 { line += String(repeating: " ", count: widths[column] - width(of: word)) }
+      }
+      return line
+    }
+  }
+
+  /// Returns the width of a word in terminal columns. Most Chinese and Japanese characters take up two columns.
+  static func width(of word: String) -> Int {
+    word.unicodeScalars.reduce(0) { width, scalar in
+      switch scalar.value {
+      case 0x300...0x36F, 0x200B...0x200F, 0xFE00...0xFE0F: width
+      case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+        0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+        width + 2
+      default: width + 1
+      }
+    }
+  }
 }

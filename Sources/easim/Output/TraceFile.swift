@@ -28,7 +28,6 @@ final class TraceFile {
       program: Version.program, command: Self.command, time: time, limit: limit ?? TraceRecorder.usualLimit)
   }
 
-  /// Returns a recorder for one of `count` runs.
   func recorder(oneOf count: Int) -> TraceRecorder {
     TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
   }
