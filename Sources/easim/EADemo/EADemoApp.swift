@@ -57,8 +57,6 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns whether EADemo accepts the command now. While another command waits, EADemo accepts only commands that end
-  /// the wait.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
@@ -92,9 +90,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  mutating func refuse(_ error: UsageError) -> [Action] {
-    fail(.usage, error.message)
-  }
+  mutating func refuse(_ error: UsageError) -> [Action] { fail(.usage, error.message) }
 
   private mutating func show(_ number: Int) -> [Action] {
     guard number <= accessories.count else {
@@ -175,7 +171,6 @@ struct EADemoApp: Equatable {
     return [output("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// Returns a name for the session. The name includes the session's number if more than one session has been opened.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
@@ -189,7 +184,6 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// Handles the result of writing a file; `failure` is nil if the file was written.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [output("\(count.counted("byte")) saved to \(path)")]
@@ -257,19 +251,15 @@ struct EADemoApp: Equatable {
       return fail(.checkFailed, text)
     case .sent(let count, let number): return noteSent(count, number ?? current, now)
     case .received(let bytes, let number):
-      var verdicts: [EchoCheck.Verdict] = []
+      var verdicts: [Line] = []
       change(number) { verdicts = $0.take(bytes) }
-      let lines = verdicts.flatMap { judge($0) }
+      let lines = verdicts.flatMap { $0.isError ? fail(.checkFailed, $0.text) : [.output($0)] }
       guard number == nil || number == current else { return lines }
       if case .reading = waiting { return lines + readOn(now) }
       guard case .asked(.received(let wanted)) = waiting else { return lines }
       return lines + settle(.received(wanted))
     case .ended(let reason, let number): return noteEnd(reason, number ?? current, now)
     }
-  }
-
-  private mutating func judge(_ verdict: EchoCheck.Verdict) -> [Action] {
-    verdict.isGood ? [output(verdict.text)] : fail(.checkFailed, verdict.text)
   }
 
   private mutating func noteSent(_ count: Int, _ number: Int, _ now: Instant) -> [Action] {
@@ -320,21 +310,15 @@ struct EADemoApp: Equatable {
   }
 
   private mutating func settle(_ what: EADemoWait) -> [Action] {
-    guard waiting == .asked(what) else { return [] }
-    switch what {
-    case .connect:
-      guard accessories.contains(where: { !$0.protocols.isEmpty }) else { return [] }
-      stopWaiting()
-      return []
-    case .disconnect:
-      guard accessories.isEmpty else { return [] }
-      stopWaiting()
-      return []
-    case .received(let count):
-      guard let session, session.received.count >= count else { return [] }
-      stopWaiting()
-      return [output(counters)]
-    }
+    let hasHappened =
+      switch what {
+      case .connect: accessories.contains { !$0.protocols.isEmpty }
+      case .disconnect: accessories.isEmpty
+      case .received(let count): session.map { $0.received.count >= count } ?? false
+      }
+    guard hasHappened, waiting == .asked(what) else { return [] }
+    stopWaiting()
+    return if case .received = what { [output(counters)] } else { [] }
   }
 
   // MARK: Time
@@ -401,7 +385,6 @@ extension EADemoApp {
     case opening(protocolName: String?, number: Int?)
     case sending(Int)
     case pausing
-    /// Waiting for a reply.
     case reading(ReplyCollector, ReplyRule)
     case closing
     /// Waiting for the condition of a script's `wait` command.

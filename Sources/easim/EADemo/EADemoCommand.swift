@@ -11,7 +11,6 @@ enum EADemoCommand: Equatable {
   /// Opens a session. By default, uses the accessory's only protocol and the only accessory that offers the protocol.
   case open(protocolName: String?, number: Int?)
   case send([UInt8])
-  /// Sends the bytes the given number of times, once per interval.
   case again(Int, every: Duration, [UInt8])
   case stop
   /// Prints received bytes. If no extent is given, prints everything until the session is quiet.
@@ -33,7 +32,6 @@ enum EADemoCommand: Equatable {
 }
 
 enum EADemoWait: Equatable {
-  /// An accessory with protocols has connected.
   case connect
   case disconnect
   /// The session has received at least this many bytes.

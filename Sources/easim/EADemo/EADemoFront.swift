@@ -3,7 +3,6 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// A front end for EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
   /// True if the commands come from a script, in which case the exit code reports whether they succeeded.
   var isScripted: Bool { get }
@@ -20,15 +19,12 @@ extension TimelineEvent {
     case .authentication(let step):
       switch step {
       case .refused, .refusedByDevice: "authentication \(step)"
-      case .succeeded, .accepted, .unanswered: nil
+      default: nil
       }
     // The failed authentication has already been printed.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
-    case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
-      .note,
-      .result:
-      nil
+    default: nil
     }
   }
 }
@@ -40,12 +36,9 @@ final class EADemoPipeFront: EADemoFront {
   private var input: LineInput?
   private var isAsked = false
   private var loop: (any PollingLoop)?
-
   private let isTimed: Bool
 
-  init(_ console: Console, isTimed: Bool) {
-    (self.console, self.isTimed) = (console, isTimed)
-  }
+  init(_ console: Console, isTimed: Bool) { (self.console, self.isTimed) = (console, isTimed) }
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
     self.loop = loop
@@ -92,7 +85,6 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// The front end for a terminal, which shows a screen and reads keys.
 final class EADemoScreenFront: EADemoFront {
   private static let drawingTime = Duration.milliseconds(20)
 
@@ -102,9 +94,7 @@ final class EADemoScreenFront: EADemoFront {
   private var terminal: Terminal?
   private var drawing: LoopTimer?
 
-  init(_ console: Console) {
-    self.console = console
-  }
+  init(_ console: Console) { self.console = console }
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
     drawing = loop.makeTimer { [unowned self, unowned driver] in draw(driver.app) }
@@ -151,5 +141,69 @@ final class EADemoScreenFront: EADemoFront {
     drawing?.cancel()
     terminal?.close()
     terminal = nil
+  }
+}
+
+/// Reads lines from stdin, but no faster than the caller requests them. Other processes share stdin, so `LineInput`
+/// does not make stdin nonblocking. `LineInput` reads only when the loop reports that input is available.
+final class LineInput: DescriptorHandler {
+  /// The maximum length of a line. The rest of a longer line becomes the next line.
+  static let longestLine = 1 << 20
+
+  private let onEvent: (String?) -> Void
+  private var watch: (any DescriptorWatch)?
+  private var bytes: [UInt8] = []
+  private var isOver = false
+  private var isWanted = false
+
+  /// Creates the input. `onEvent` receives each line requested by ``want()``, and nil at the end of the input.
+  init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
+    self.onEvent = onEvent
+    watch = try loop.watch(STDIN_FILENO, for: [], self)
+  }
+
+  /// Requests a line or the end of the input. The line may be delivered before this method returns.
+  func want() {
+    isWanted = true
+    deliver()
+  }
+
+  func close() {
+    watch?.cancel()
+    watch = nil
+  }
+
+  private func deliver() {
+    while isWanted, let line = nextLine() {
+      isWanted = false
+      onEvent(line)
+    }
+    if isWanted, isOver {
+      isWanted = false
+      onEvent(nil)
+    } else {
+      watch?.change(to: isWanted ? .readable : [])
+    }
+  }
+
+  private func nextLine() -> String? {
+    let end = bytes.prefix(Self.longestLine).firstIndex(of: UInt8(ascii: "\n"))
+    guard end != nil || bytes.count >= Self.longestLine || isOver && !bytes.isEmpty else { return nil }
+    var line = bytes[..<(end ?? min(bytes.count, Self.longestLine))]
+    bytes.removeFirst(end.map { $0 + 1 } ?? line.count)
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    guard isWanted else { return }
+    var block = [UInt8](repeating: 0, count: 65_536)
+    let count = read(STDIN_FILENO, &block, block.count)
+    if count > 0 {
+      bytes += block[..<count]
+    } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
+      isOver = true
+    }
+    deliver()
   }
 }

@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryHost
 
 enum EADemoList {
-  /// Lists all accessories with their numbers. If there are none, returns a message that says where easim looked.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
@@ -38,7 +37,6 @@ enum EADemoList {
     }
   }
 
-  /// Returns a message that no connected accessory matches. The message describes the accessories that are connected.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }

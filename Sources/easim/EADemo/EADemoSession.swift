@@ -1,15 +1,12 @@
 import AccessoryCore
 import AccessoryHost
 
-/// An open session in EADemo, with its counters, received bytes and expected bytes.
 struct EADemoSession: Equatable {
-  /// The session's number, starting at 1.
   let number: Int
   let connectionID: Int
   let protocolName: String
   private(set) var asked = 0
   private(set) var sent = 0
-  /// The most recent bytes that were received, limited to ``ReceivedBytes/limit``.
   private(set) var received = ReceivedBytes()
   /// The number of received bytes that `read` has printed or `expect` has consumed.
   var readCount = 0
@@ -28,7 +25,7 @@ struct EADemoSession: Equatable {
   mutating func note(sent count: Int) { sent += count }
 
   /// Processes received bytes. Returns a verdict for each pattern that is now complete or has turned out to be wrong.
-  mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
+  mutating func take(_ bytes: [UInt8]) -> [EADemoApp.Line] {
     let start = received.count
     received.append(bytes)
     let verdicts = checks.indices.compactMap { checks[$0].take(bytes, at: start) }
@@ -43,11 +40,6 @@ extension CountingPattern {
 }
 
 struct EchoCheck: Equatable {
-  struct Verdict: Equatable {
-    let isGood: Bool
-    let text: String
-  }
-
   let start: Int
   let unit: Int
   let times: Int
@@ -56,24 +48,23 @@ struct EchoCheck: Equatable {
 
   init(start: Int, unit: Int, times: Int) { (self.start, self.unit, self.times) = (start, unit, times) }
 
-  mutating func take(_ bytes: [UInt8], at offset: Int) -> Verdict? {
+  mutating func take(_ bytes: [UInt8], at offset: Int) -> EADemoApp.Line? {
     guard !isOver, offset + bytes.count > start + done else { return nil }
     for byte in bytes.dropFirst(max(0, start + done - offset)) where done < unit * times {
       let expected = UInt8(truncatingIfNeeded: done % unit)
       guard byte == expected else {
         isOver = true
         let came = "was sent as \(Hex.spaced([expected])) but came back as \(Hex.spaced([byte]))"
-        return Verdict(isGood: false, text: "✗ byte \(done.groupedDigits) \(came)")
+        return EADemoApp.Line(text: "✗ byte \(done.groupedDigits) \(came)", isError: true)
       }
       done += 1
     }
     guard done == unit * times else { return nil }
     isOver = true
-    return Verdict(isGood: true, text: "✓ \(done.groupedDigits) bytes came back as sent")
+    return EADemoApp.Line(text: "✓ \(done.groupedDigits) bytes came back as sent")
   }
 }
 
-/// The most recent bytes that a session has received.
 struct ReceivedBytes: Equatable {
   static let limit = 8 << 20
 
@@ -90,6 +81,5 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the bytes that are still kept, starting at the given index.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }
