@@ -70,7 +70,6 @@ private struct DecodeOptions: CommandOptions {
   ]
 }
 
-/// Prints each packet of a capture as it is read, or a summary of the capture's links and sessions.
 private final class CapturePrinter {
   /// Lines are printed when this many bytes are buffered, and before more input is read.
   private static let mostText = 1 << 16
@@ -90,7 +89,6 @@ private final class CapturePrinter {
     if let folder = options.sessions, folder != "-" { files = try SessionFiles(in: folder) }
   }
 
-  /// Decodes a file; `-` means stdin.
   func printFile(_ path: String) throws -> ExitCode {
     let name = path == "-" ? "stdin" : path
     let progress = ReadingProgress(path, console)
@@ -141,7 +139,6 @@ private final class CapturePrinter {
       return lines.forEach(print)
     }
     switch entry.event {
-    // Problems that concern the whole file are always printed.
     case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
     default: break
     }

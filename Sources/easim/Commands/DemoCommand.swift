@@ -50,12 +50,9 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
     return try CommandRuntime(console, seed: seed).serveDemo(options.profile, profile, options.shared, console)
   }
   var settings = try World.Settings(options.shared, isVirtual: options.isVirtual, console)
-  settings.authentication = .real
-  if let flicker = profile.quirks.flicker, flicker.maker == .device {
-    settings.deviceFlicker = flicker
-  }
+  settings.authentication = options.isVirtual ? .stub : .real
+  if let flicker = profile.quirks.flicker, flicker.maker == .device { settings.deviceFlicker = flicker }
   if options.isVirtual {
-    settings.authentication = .stub
     let loop = VirtualLoop(seed: seed ?? 1)
     let demonstration = try Demonstration(profile, settings: settings, on: loop)
     demonstration.start()

@@ -52,9 +52,10 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
     seen = onlooker.seen
   }
   if let seen {
+    // The address stands where Apple's frameworks print an object's address, and has no meaning outside this process.
+    let address = UInt64(UInt(bitPattern: ObjectIdentifier(host.app)))
     console.out(
-      console.isJSON
-        ? seen.listing(at: runtime.loop.now) : seen.dump(options.layout, address: host.objectAddress))
+      console.isJSON ? seen.listing(at: runtime.loop.now) : seen.dump(options.layout, address: address))
     return .done
   }
   if host.explainRefusal(console) { return .refused }
@@ -80,7 +81,6 @@ private final class Onlooker: AppHandler {
 }
 
 extension PublishedAccessory {
-  /// Formats the accessory the way Apple's frameworks print it.
   fileprivate func dump(_ layout: AccessoryDescription.Generation, address: UInt64) -> String {
     var identity = Profile.Identity(
       name: name.printable, manufacturer: manufacturer.printable, modelNumber: modelNumber.printable,
@@ -96,7 +96,6 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// Formats the accessory as a line of JSON: a `connect` event with all known properties.
   fileprivate func listing(at time: Instant) -> String {
     let accessory: JSONObject = [
       "name": name, "serial": serialNumber, "protocols": protocols, "connectionID": connectionID,

@@ -64,21 +64,17 @@ private func show(
   }
   for kind in kinds where options.shows(kind.name) {
     if options.shared.isJSON {
-      console.out(kind.object(as: key))
+      let parameters = kind.fields.map { field -> JSONObject in
+        [
+          "name": field.key, "value": field.shape.range, "default": field.standard?.word, "summary": field.summary,
+        ]
+      }
+      console.out([
+        "v": 1, key: kind.name, "summary": kind.summary, "example": kind.example, "parameters": parameters,
+      ])
     } else {
       let example = kind.example.map { "  example: --\(key) \($0)\n" } ?? ""
       console.out("\(kind.name): \(kind.summary)\n\(kind.help)\(example)")
     }
-  }
-}
-
-extension RecordShape {
-  fileprivate func object(as key: String) -> JSONObject {
-    let parameters = fields.map { field -> JSONObject in
-      [
-        "name": field.key, "value": field.shape.range, "default": field.standard?.word, "summary": field.summary,
-      ]
-    }
-    return ["v": 1, key: name, "summary": summary, "example": example, "parameters": parameters]
   }
 }

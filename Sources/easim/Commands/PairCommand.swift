@@ -152,7 +152,6 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// Answers BlueZ's questions during pairing, using the options or asking the user on the terminal.
 private final class PairingAnswers {
   /// BlueZ's name for the input and output available on this machine, such as `KeyboardDisplay`.
   let capability: String

@@ -50,7 +50,11 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   }
   let patience = options.shared.timeout
   let runtime = try CommandRuntime(console)
-  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(options), on: runtime.loop) { event in
+  let users = TrustedUsers()
+  let rules = PlugRules(takesAnyDevice: options.takesAnyDevice) { [takesAnyUser = options.takesAnyUser] connection in
+    takesAnyUser ? .trusted : users.judge(TCPPeer(of: connection))
+  }
+  let plugs = KernelPlugs(host: host, port: port, rules: rules, on: runtime.loop) { event in
     console.show(TimelineEvent(time: runtime.loop.now, side: .cable, kind: event.kind))
   }
   _ = runtime.run(until: { plugs.hasAccepted }, limit: patience)
@@ -73,18 +77,6 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   }
   console.err("easim: unplugged; \(plugs.count.counted("accessory", "accessories")) attached")
   return .done
-}
-
-extension PlugRules {
-  /// Creates the rules that decide which servers on this machine are trusted. By default, only servers run by root or
-  /// by the user who called sudo are trusted.
-  fileprivate init(_ options: PlugOptions) {
-    let users = TrustedUsers()
-    let takesAnyUser = options.takesAnyUser
-    self.init(takesAnyDevice: options.takesAnyDevice) { connection in
-      takesAnyUser ? .trusted : users.judge(TCPPeer(of: connection))
-    }
-  }
 }
 
 extension TrustedUsers {

@@ -36,7 +36,8 @@ private struct ProfileOptions: CommandOptions {
   ]
   static let options: [Option<Self>] = [
     Option(
-      "--behavior", \.behavior, .optional(.words(Behavior.format.starters)),
+      "--behavior", \.behavior,
+      .optional(.words(Behavior.format.examples.map { (Behavior.format.name(of: $0), $0) })),
       "the behavior of the new profile"),
     .json,
   ]
@@ -100,8 +101,6 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a profile file. With `--json`, prints one line that contains the profile's name, text, and contents as
-  /// JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
@@ -178,10 +177,6 @@ private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }
     throw UsageError("\(path): \(error.text)")
   } catch is CaptureError { return nil }
-}
-
-extension OneOf<Behavior> {
-  fileprivate var starters: [(word: String, value: Behavior)] { examples.map { (name(of: $0), $0) } }
 }
 
 /// Generates the commented profile that `easim profile new NAME --behavior B` prints.
