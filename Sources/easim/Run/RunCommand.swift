@@ -246,7 +246,7 @@ private func runControlled(
   settings.report = console.show
   let server = ControlServer(settings, on: runtime.loop)
   let socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
-  let captures = CaptureServer.of(server, on: runtime.loop, console)
+  let captures = try? CaptureServer(on: runtime.loop, console) { server.recordables }
   defer {
     captures?.close()
     socket.close()

@@ -74,7 +74,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
     if options.isStandard { console.err(line) } else { console.out(line) }
     return remote
   }
-  let captures = CaptureServer.of(server, on: runtime.loop, console)
+  let captures = try? CaptureServer(on: runtime.loop, console) { server.recordables }
   defer {
     captures?.close()
     socket?.close()

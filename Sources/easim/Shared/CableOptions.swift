@@ -15,9 +15,8 @@ let media = MediumTable.linked
 final class CableOptions {
   let transport: TransportOptions
   let faults: [Fault]
-  /// Whether faults can be switched on and off while cables are connected.
   var mayToggleFaults = false
-  private(set) var areOn: [Bool]
+  private var areOn: [Bool]
 
   private let shared: SharedOptions
   private let loop: any EventLoop
@@ -32,7 +31,6 @@ final class CableOptions {
     weak var channel: FaultChannel?
   }
 
-  /// Reads the options without opening any files.
   init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.shared = shared
     self.loop = loop
@@ -71,9 +69,7 @@ final class CableOptions {
   /// Wireshark, and 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
-    captureServer = try? CaptureServer(on: loop, offers: { [weak self] in self?.offers ?? [] }) {
-      console.err("easim: \($0)")
-    }
+    captureServer = try? CaptureServer(on: loop, console) { [weak self] in self?.offers ?? [] }
     if let captureServer { console.witnesses.append { [weak captureServer] in captureServer?.note($0) } }
   }
 
@@ -146,7 +142,6 @@ struct RunPorts {
     }
   }
 
-  /// Returns a port for each profile. Each port includes the faults on its cables.
   func ports(for profiles: [Profile]) throws -> [any Port] {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)

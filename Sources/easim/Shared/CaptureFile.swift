@@ -65,16 +65,10 @@ enum CaptureFile {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - now.nanoseconds
   }
 
-  static func comment(on event: TimelineEvent) -> String { TimelineText.line(event, colors: false).trimmed }
-}
-
-extension String {
-  /// The line without surrounding spaces and without its time, because the packet already has a time.
-  fileprivate var trimmed: String {
-    let time: Substring = drop { $0 == " " }
-    let rest: Substring = time.drop { $0 != " " }
-    let text: Substring = rest.drop { $0 == " " }
-    return String(text)
+  /// Returns the event's line without its time, because the packet already has a time.
+  static func comment(on event: TimelineEvent) -> String {
+    let line = TimelineText.line(event, colors: false)[...]
+    return String(line.drop { $0 == " " }.drop { $0 != " " }.drop { $0 == " " })
   }
 }
 
@@ -113,7 +107,6 @@ final class TranscriptFile {
 }
 
 extension World.Settings {
-  /// Creates the settings for a world that prints its events and writes the transcript and the capture to files.
   init(_ shared: SharedOptions, isVirtual: Bool, _ console: Console) throws {
     self.init()
     let transcript = try TranscriptFile.asked(for: shared, console)

@@ -11,7 +11,6 @@ extension DeviceSettings {
   /// The maximum size of artwork, which is limited because an accessory receives the whole image at once.
   private static let artworkLimit = 1 << 20
 
-  /// Creates a command's device settings from its options and from the time limit of the whole command.
   init(
     _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
   ) throws {

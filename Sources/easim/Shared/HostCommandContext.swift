@@ -4,7 +4,60 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
+import Glibc
 import IAP2
+import LinuxIO
+
+/// Runs an event loop for a command on the main thread. Signals are delivered as events, and output never blocks.
+final class CommandRuntime {
+  let loop: EpollLoop
+
+  /// - Parameter secondInterrupt: how long the process may keep running after a second Ctrl-C; see ``StopSignals``.
+  init(_ console: Console, seed: UInt64? = nil, secondInterrupt: Duration = .zero) throws {
+    loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
+    Self.raiseDescriptorLimit()
+    try StopSignals.take(secondInterrupt: secondInterrupt) { [loop] in
+      loop.execute {}
+      OutputLane.news.change { $0 &+= 1 }
+    }
+    console.goLive(on: loop)
+  }
+
+  /// Raises the limit on the number of file descriptors. A thousand accessories need more descriptors than a shell
+  /// allows by default.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  var signal: Int32? { StopSignals.first }
+
+  /// How many stop signals have arrived. After the second signal, easim stops waiting.
+  var signalCount: Int { StopSignals.count }
+
+  var stopper: String? {
+    signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
+  }
+
+  func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
+    guard let stopper else { return nil }
+    console.err("easim: stopped by \(stopper)\(progress)")
+    return .checkFailed
+  }
+
+  /// Runs until `condition` is true, a signal arrives, or `limit` passes. Returns whether `condition` is true.
+  func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
+    loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
+  }
+
+  /// Runs until the last bytes have been sent. Closing channels and releasing USB devices takes one or two turns of the
+  /// loop.
+  func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
+    loop.run(until: { condition() && media.isIdle }, limit: limit)
+  }
+}
 
 /// What all commands that connect to accessories share: a device with an app, the selected accessory, the transcript
 /// and the capture.
@@ -13,9 +66,6 @@ final class HostCommandContext {
   private(set) var hadCable = false
   /// Whether no cable was ever connected, or the accessory on the last cable never became ready.
   var isMissing: Bool { !hadCable || dialer.isUnfinished }
-  /// An address to print where Apple's frameworks print an object's address. The address has no meaning outside this
-  /// process.
-  var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message to print if the app's Info.plist hides all accessories that are present.
   static let nothingVisible = "accessories are connected, but the app sees none of them"
   private let address: Address
@@ -25,7 +75,6 @@ final class HostCommandContext {
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
-  /// Creates a context using the protocol, the app's declarations and the faults given by the options.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -72,7 +121,6 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// The reason the accessory was refused, or nil if it was not.
   var refusal: Refusal? { refusals.refusal }
 
   func explainRefusal(_ console: Console) -> Bool { refusals.explain(console) }
@@ -83,17 +131,12 @@ final class HostCommandContext {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
     if let path = shared.infoPlist {
-      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") {
-        try AppManifest.read(file: path)
-      }
+      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") { try AppManifest.read(file: path) }
     }
-    if shared.ignoresInfoPlist {
-      settings.rules.ignoreInfoPlist()
-    }
+    if shared.ignoresInfoPlist { settings.rules.ignoreInfoPlist() }
     return settings
   }
 
-  /// Starts connecting to the accessory.
   func start() throws { try dialer.start() }
 
   /// Returns the exit code and message if no accessory became ready in time or if none can appear.
@@ -131,7 +174,6 @@ final class HostCommandContext {
   var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
 }
 
-/// Remembers the first event that reports a refused accessory, and prints an explanation.
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 
@@ -139,7 +181,6 @@ final class RefusalWatch {
     if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
   }
 
-  /// Prints an explanation of the refusal, or returns false if there was none.
   func explain(_ console: Console) -> Bool {
     guard let refusal else { return false }
     console.err("easim: \(refusal.sentence)")

@@ -11,7 +11,6 @@ import LinuxIO
 final class RollCall {
   /// The accessories in the original order. If an accessory is unusable, its `trouble` gives the reason.
   private(set) var accessories: [FoundAccessory]
-  /// Whether all results are known.
   var isOver: Bool { pending.isEmpty }
 
   private let finder: any AccessoryFinder
@@ -20,11 +19,7 @@ final class RollCall {
   private var attempts: [String: any Connecting] = [:]
   private var listeners: [String: Listener] = [:]
 
-  /// Creates a roll call without starting it.
-  ///
-  /// - Parameters:
-  ///   - accessories: the remembered accessories. Accessories whose `trouble` is already set are skipped.
-  ///   - finder: connects to the accessories.
+  /// - Parameter accessories: the remembered accessories. Accessories whose `trouble` is already set are skipped.
   init(of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop) {
     self.accessories = accessories
     self.finder = finder
@@ -35,8 +30,6 @@ final class RollCall {
   deinit { stop() }
 
   /// Starts the roll call. Results arrive in later turns of the loop.
-  ///
-  /// - Throws: An error if the medium cannot be used.
   func start() throws {
     try finder.start { [unowned self] change in
       switch change {
@@ -100,6 +93,8 @@ extension RollCall {
     let known = sighting.accessories
     guard sighting.isRemembered, known.contains(where: { $0.trouble == nil }) else { return known }
     let runtime = try runtime()
+    // The time limit for connecting and then waiting for each accessory's first bytes.
+    let limit = Duration.seconds(25)
     let finder = try media[address].makeFinder(for: address, on: runtime.loop, options: TransportOptions())
     let call = RollCall(of: known, by: finder, on: runtime.loop)
     try call.start()
@@ -107,9 +102,6 @@ extension RollCall {
     call.stop(after: limit)
     return call.accessories
   }
-
-  /// The time limit for connecting and then waiting for each accessory's first bytes.
-  private static var limit: Duration { .seconds(25) }
 }
 
 private final class Listener: ChannelHandler {
@@ -166,7 +158,6 @@ private final class Listener: ChannelHandler {
 struct IAP2Beginning {
   private(set) var count = 0
   private(set) var isFound = false
-  /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
   /// The last bytes that were read, kept because the start of iAP2 may be split between two reads.
   private var last: [UInt8] = []

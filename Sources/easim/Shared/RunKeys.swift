@@ -9,14 +9,12 @@ import LinuxIO
 struct RunKeys {
   enum Action: Equatable {
     case perform(AccessoryAction)
-    /// Switches the fault with this index on or off.
     case toggle(Int)
     case quit
   }
 
   static let mostFaults = 9
 
-  /// The actions, each with its key and its description in the line that lists the keys.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
@@ -50,14 +48,29 @@ struct RunKeys {
   }
 }
 
-final class RunTerminal {
-  private var keys: RunKeys
-  private var terminal: KeyTerminal?
+/// The terminal for `easim run`, which prints lines and also reads keys. Each key is read immediately and is not echoed.
+/// The last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z gives the terminal back to the shell until easim
+/// is resumed. While easim is in the background, it reads no keys.
+final class RunTerminal: DescriptorHandler {
+  /// How often easim, while in the background, checks whether it is back in the foreground.
+  private static let period = Duration.milliseconds(500)
+
   private(set) var isOver = false
+  private let cables: CableOptions
+  private let console: Console
+  private let loop: any PollingLoop
+  private let perform: (AccessoryAction) throws -> Void
+  private var keys: RunKeys
+  private var reader = KeyReader()
+  private var watch: (any DescriptorWatch)?
+  private var signals: SignalWatch?
+  private var timer: LoopTimer?
 
   /// Returns whether a run with these options reads keys. No keys are read while a transcript is printed on the
   /// terminal.
-  static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
+  static func isThere(_ shared: SharedOptions) -> Bool {
+    Terminal.isThere(showingOn: STDERR_FILENO) && shared.transcript != "-"
+  }
 
   /// Returns nil if there is no terminal. `perform` carries out an action on every accessory.
   init?(
@@ -65,47 +78,8 @@ final class RunTerminal {
     perform: @escaping (AccessoryAction) throws -> Void
   ) throws {
     guard Self.isThere(shared) else { return nil }
+    (self.cables, self.console, self.loop, self.perform) = (cables, console, loop, perform)
     keys = RunKeys(faults: cables.faults.map(\.name))
-    terminal = try KeyTerminal(console, on: loop, line: { [unowned self] in keys.line(width: $0) }) {
-      [unowned self] key in
-      guard let action = keys.press(key) else { return }
-      switch action {
-      case .quit: isOver = true
-      case .toggle(let index): cables.toggle(fault: index)
-      case .perform(let action):
-        do { try perform(action) } catch { console.err("easim: \(error)") }
-      }
-      terminal?.show()
-    }
-  }
-
-  func close() { terminal?.close() }
-}
-
-/// The terminal for a command that prints lines and also reads keys. Each key is read immediately and is not echoed.
-/// The last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z gives the terminal back to the shell until easim
-/// is resumed. While easim is in the background, it reads no keys.
-final class KeyTerminal: DescriptorHandler {
-  /// How often easim, while in the background, checks whether it is back in the foreground.
-  private static let period = Duration.milliseconds(500)
-
-  private let console: Console
-  private let loop: any PollingLoop
-  private let line: (_ width: Int) -> String
-  private let onKey: (Key) -> Void
-  private var keys = KeyReader()
-  private var watch: (any DescriptorWatch)?
-  private var signals: SignalWatch?
-  private var timer: LoopTimer?
-
-  /// Whether there is a terminal for reading keys and showing the last line.
-  static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
-
-  init(
-    _ console: Console, on loop: any PollingLoop, line: @escaping (_ width: Int) -> String,
-    onKey: @escaping (Key) -> Void
-  ) throws {
-    (self.console, self.loop, self.line, self.onKey) = (console, loop, line, onKey)
     timer = loop.makeTimer { [unowned self] in take() }
     signals = try SignalWatch([SIGTSTP, SIGCONT, SIGWINCH], on: loop) { [unowned self] signal in
       switch signal {
@@ -126,8 +100,19 @@ final class KeyTerminal: DescriptorHandler {
     release()
   }
 
-  func show() {
-    if watch != nil { console.footer = line(max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
+  private func press(_ key: Key) {
+    guard let action = keys.press(key) else { return }
+    switch action {
+    case .quit: isOver = true
+    case .toggle(let index): cables.toggle(fault: index)
+    case .perform(let action):
+      do { try perform(action) } catch { console.err("easim: \(error)") }
+    }
+    show()
+  }
+
+  private func show() {
+    if watch != nil { console.footer = keys.line(width: max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
   }
 
   private func take() {
@@ -169,6 +154,6 @@ final class KeyTerminal: DescriptorHandler {
       // presses.
       return release()
     }
-    for key in keys.read(bytes[..<count]) { onKey(key) }
+    for key in reader.read(bytes[..<count]) { press(key) }
   }
 }

@@ -35,7 +35,6 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard`. If the environment gives the shard instead, prints the shard.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -91,7 +90,6 @@ struct ReportFile {
   private let file: WholeFile
   private let name: String
 
-  /// Creates the file that `--report` names, for a report in one of the formats in `forms`.
   init(_ path: String, _ forms: [ReportForm]) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard path.contains("."), let form = forms.first(where: { $0.rawValue == ending }) else {
@@ -104,15 +102,7 @@ struct ReportFile {
     name = "--report \(path)"
     file = try PatientFile.whole(path, named: name)
   }
-}
 
-extension [ReportFile] {
-  func write(_ report: some WritableReport, _ console: Console) {
-    for file in self { file.write(report, console) }
-  }
-}
-
-extension ReportFile {
   fileprivate func write(_ report: some WritableReport, _ console: Console) {
     var text: String?
     if form == .html, let trace = console.trace, trace.isWanted, let report = report as? any Report {
@@ -121,5 +111,11 @@ extension ReportFile {
     if let reason = PatientFile.write(Array((text ?? report.text(as: form)).utf8), to: file) {
       console.lose(name, reason)
     }
+  }
+}
+
+extension [ReportFile] {
+  func write(_ report: some WritableReport, _ console: Console) {
+    for file in self { file.write(report, console) }
   }
 }
