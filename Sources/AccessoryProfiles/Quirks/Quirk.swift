@@ -153,16 +153,12 @@ public struct OddSession: Equatable, Sendable {
   /// How a session goes wrong.
   public var answer: Answer
   /// The time from the start of a session until the accessory closes the session or detaches.
-  public var delay: Duration
+  public var delay = Duration.seconds(1)
   /// How many sessions are affected, or 0 for all sessions. Later sessions work normally.
-  public var times: Int
+  public var times = 0
 
   /// Creates a quirk with this answer.
-  public init(_ answer: Answer = .refuse, delay: Duration = .seconds(1), times: Int = 0) {
-    self.answer = answer
-    self.delay = delay
-    self.times = times
-  }
+  public init(_ answer: Answer = .refuse) { self.answer = answer }
 
   static let format = Record("session", "refuses, ignores or breaks sessions", OddSession()) {
     Field(

@@ -12,17 +12,14 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }
 
   /// How long after a request the simulated user touches the accessory.
-  public var touch: Duration
+  public var touch = Duration.seconds(10)
   /// How long a cancelled request keeps the accessory busy, measured from the request.
-  public var busy: Duration
+  public var busy = Duration.seconds(30)
   /// What happens to the reply if the session ends before the reply is sent.
-  public var reply: Reply
+  public var reply = Reply.late
 
-  /// Creates a quirk. By default, the user touches the accessory after ten seconds, and a cancelled request keeps the
-  /// accessory busy for half a minute.
-  public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
-    (self.touch, self.busy, self.reply) = (touch, busy, reply)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "busy-after-cancel",
@@ -42,14 +39,12 @@ public struct BusyAfterCancel: Equatable, Sendable {
 /// The accessory silently drops bytes that do not fit in its buffer (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
-  public var bytes: Int
+  public var bytes = 512
   /// How many bytes from the buffer are processed per second.
-  public var rate: Int
+  public var rate = 2_000
 
-  /// Creates a quirk. By default, the buffer holds 512 bytes.
-  public init(bytes: Int = 512, rate: Int = 2_000) {
-    (self.bytes, self.rate) = (bytes, rate)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "drops-beyond", "reads slowly into a small buffer, and silently drops bytes that do not fit", SmallBuffer()
@@ -72,18 +67,16 @@ public struct ReplyChunking: Equatable, Sendable {
   }
 
   /// How the bytes are split or joined.
-  public var pieces: Pieces
+  public var pieces = Pieces.bytes
   /// The pause between two pieces or, for ``Pieces/glued``, the time during which bytes are collected.
-  public var gap: Duration
+  public var gap = Duration.milliseconds(5)
   /// The maximum size of a piece.
-  public var size: Int
+  public var size = 16
   /// The random seed, or 0 to use the seed of the run.
-  public var seed: UInt64
+  public var seed: UInt64 = 0
 
-  /// Creates a quirk that sends each byte separately by default.
-  public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
-    (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "reply-chunking", "sends replies byte by byte, several at once, or split at random", ReplyChunking()
@@ -110,16 +103,14 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }
 
   /// The bytes that a settings command begins with.
-  public var prefix: String
+  public var prefix = ""
   /// What marks the end of a command.
-  public var end: End
+  public var end = End.pause
   /// How long a pause must be to end a command.
-  public var pause: Duration
+  public var pause = Duration.milliseconds(200)
 
-  /// Creates a quirk. By default, every command counts as a settings command.
-  public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
-    (self.prefix, self.end, self.pause) = (prefix, end, pause)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "obeys-first-settings-only", "obeys the first settings command of each session and ignores the others",
@@ -141,16 +132,14 @@ public struct FailingTransactions: Equatable, Sendable {
   }
 
   /// How many transactions succeed before all others fail.
-  public var transactions: Int
+  public var transactions = 1
   /// How later transactions fail.
-  public var answer: Answer
+  public var answer = Answer.silence
   /// How long a pause must be for the next request to begin a new transaction.
-  public var pause: Duration
+  public var pause = Duration.milliseconds(500)
 
-  /// Creates a quirk. By default, the accessory handles one transaction and then stays silent.
-  public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
-    (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "fails-after-first-transaction",
@@ -188,24 +177,18 @@ enum QuirkText {
 /// During an episode, the accessory ends each session after a random time (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
   /// The minimum duration of a session.
-  public var shortest: Duration
+  public var shortest = Duration.seconds(3)
   /// The maximum duration of a session.
-  public var longest: Duration
+  public var longest = Duration.seconds(17)
   /// How long an episode lasts, or zero if it never ends.
-  public var episode: Duration
+  public var episode = Duration.seconds(120)
   /// How long sessions work after an episode, or zero if they work forever.
-  public var calm: Duration
+  public var calm = Duration.zero
   /// The random seed, or 0 to use the seed of the run.
-  public var seed: UInt64
+  public var seed: UInt64 = 0
 
-  /// Creates a quirk. By default, there is one episode of two minutes.
-  public init(
-    _ length: ClosedRange<Duration> = .seconds(3) ... .seconds(17), episode: Duration = .seconds(120),
-    calm: Duration = .zero, seed: UInt64 = 0
-  ) {
-    (shortest, longest) = (length.lowerBound, length.upperBound)
-    (self.episode, self.calm, self.seed) = (episode, calm, seed)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "ends-sessions",
@@ -232,16 +215,14 @@ public struct EndedSessions: Equatable, Sendable {
 /// The accessory stops working when sessions are opened in quick succession (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
   /// How many sessions must be opened during the period ``within`` to make the accessory stop working.
-  public var opens: Int
+  public var opens = 8
   /// The period over which opened sessions are counted.
-  public var within: Duration
+  public var within = Duration.seconds(30)
   /// How long the accessory must be unplugged before it works again.
-  public var rest: Duration
+  public var rest = Duration.seconds(10)
 
-  /// Creates a quirk. By default, the accessory stops working at the eighth session opened within thirty seconds.
-  public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
-    (self.opens, self.within, self.rest) = (opens, within, rest)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "wedges-after",
@@ -261,27 +242,20 @@ public struct WedgedByOpens: Equatable, Sendable {
 /// The accessory stops sending data after some time, but the session stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
   /// How long the accessory keeps sending data in the first session.
-  public var after: Duration
+  public var after = Duration.seconds(30)
   /// How long the accessory keeps sending data in the second session.
-  public var restart: Duration
+  public var restart = Duration.seconds(180)
   /// How long the accessory keeps sending data in every session after the second.
-  public var later: Duration
+  public var later = Duration.seconds(10)
   /// The maximum random deviation of each of these durations, up or down.
-  public var jitter: Duration
+  public var jitter = Duration.zero
   /// How long the accessory must be unplugged before it works again.
-  public var rest: Duration
+  public var rest = Duration.seconds(30)
   /// The random seed, or 0 to use the seed of the run.
-  public var seed: UInt64
+  public var seed: UInt64 = 0
 
-  /// Creates a quirk. By default, the first session works for thirty seconds, the second session for three minutes, and
-  /// every other session for ten seconds.
-  public init(
-    after: Duration = .seconds(30), restart: Duration = .seconds(180), later: Duration = .seconds(10),
-    jitter: Duration = .zero, rest: Duration = .seconds(30), seed: UInt64 = 0
-  ) {
-    (self.after, self.restart, self.later) = (after, restart, later)
-    (self.jitter, self.rest, self.seed) = (jitter, rest, seed)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "goes-silent",
@@ -301,20 +275,16 @@ public struct GoesSilent: Equatable, Sendable {
 /// The accessory does not notice that a session was cut off, so it ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if it ended within this time after its last byte.
-  public var within: Duration
+  public var within = Duration.seconds(1)
   /// The maximum time before the accessory ends a new session.
-  public var ends: Duration
+  public var ends = Duration.seconds(1)
   /// How long the accessory must be unplugged to forget the session that was cut off.
-  public var rest: Duration
+  public var rest = Duration.seconds(30)
   /// The random seed, or 0 to use the seed of the run.
-  public var seed: UInt64
+  public var seed: UInt64 = 0
 
-  /// Creates a quirk. By default, the accessory forgets the old session after thirty seconds without power.
-  public init(
-    within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
-  ) {
-    (self.within, self.ends, self.rest, self.seed) = (within, ends, rest, seed)
-  }
+  /// Creates the quirk with its default parameters.
+  public init() {}
 
   static let format = Record(
     "phantom-session",

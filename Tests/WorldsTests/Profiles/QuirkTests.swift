@@ -52,30 +52,39 @@ import Testing
   }
 
   @Test func quirksAreReadWithTheirParameters() throws {
+    var ends = EndedSessions()
+    (ends.shortest, ends.longest, ends.seed) = (.milliseconds(130), .milliseconds(300), 4)
+    (ends.episode, ends.calm) = (.seconds(30), .seconds(60))
+    var wedges = WedgedByOpens()
+    (wedges.opens, wedges.within, wedges.rest) = (3, .seconds(10), .seconds(60))
+    var silent = GoesSilent()
+    (silent.after, silent.restart) = (.seconds(6), .seconds(60))
+    var busy = BusyAfterCancel()
+    (busy.touch, busy.reply) = (.seconds(2), .none)
+    var phantom = PhantomSession()
+    (phantom.within, phantom.ends) = (.zero, .seconds(2))
+    var buffer = SmallBuffer()
+    (buffer.bytes, buffer.rate) = (64, 100)
+    var chunking = ReplyChunking()
+    (chunking.pieces, chunking.size) = (.split, 3)
+    var settings = FirstSettingsOnly()
+    (settings.prefix, settings.end) = ("AT+", .cr)
+    var failing = FailingTransactions()
+    (failing.transactions, failing.answer) = (2, .close)
     let texts: [(String, Quirk)] = [
       (
         "flicker,auth=never,cycles=3,empty=1.5s",
         .flicker(Flicker(cycles: 3, empty: .milliseconds(1500), answersAuthentication: false))
       ),
-      (
-        "ends-sessions,min=130ms,max=300ms,episode=30s,calm=1m,seed=4",
-        .endsSessions(
-          EndedSessions(.milliseconds(130) ... .milliseconds(300), episode: .seconds(30), calm: .seconds(60), seed: 4))
-      ),
-      (
-        "wedges-after,opens=3,within=10s,rest=1m",
-        .wedgesAfter(WedgedByOpens(opens: 3, within: .seconds(10), rest: .seconds(60)))
-      ),
-      ("goes-silent,after=6s,restart=1m", .goesSilent(GoesSilent(after: .seconds(6), restart: .seconds(60)))),
-      ("busy-after-cancel,none,touch=2s", .busyAfterCancel(BusyAfterCancel(touch: .seconds(2), reply: .none))),
-      ("phantom-session,within=0ms,ends=2s", .phantomSession(PhantomSession(within: .zero, ends: .seconds(2)))),
-      ("drops-beyond,bytes=64,rate=100", .dropsBeyond(SmallBuffer(bytes: 64, rate: 100))),
-      ("reply-chunking,split,size=3", .replyChunking(ReplyChunking(.split, size: 3))),
-      ("obeys-first-settings-only,cr,prefix=AT+", .obeysFirstSettingsOnly(FirstSettingsOnly(prefix: "AT+", end: .cr))),
-      (
-        "fails-after-first-transaction,close,transactions=2",
-        .failsAfterFirstTransaction(FailingTransactions(transactions: 2, answer: .close))
-      ),
+      ("ends-sessions,min=130ms,max=300ms,episode=30s,calm=1m,seed=4", .endsSessions(ends)),
+      ("wedges-after,opens=3,within=10s,rest=1m", .wedgesAfter(wedges)),
+      ("goes-silent,after=6s,restart=1m", .goesSilent(silent)),
+      ("busy-after-cancel,none,touch=2s", .busyAfterCancel(busy)),
+      ("phantom-session,within=0ms,ends=2s", .phantomSession(phantom)),
+      ("drops-beyond,bytes=64,rate=100", .dropsBeyond(buffer)),
+      ("reply-chunking,split,size=3", .replyChunking(chunking)),
+      ("obeys-first-settings-only,cr,prefix=AT+", .obeysFirstSettingsOnly(settings)),
+      ("fails-after-first-transaction,close,transactions=2", .failsAfterFirstTransaction(failing)),
     ]
     for (text, quirk) in texts {
       #expect(try Quirk(text) == quirk)
