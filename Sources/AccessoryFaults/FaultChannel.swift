@@ -290,7 +290,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
       // The time limit applies only while the inner channel accepts no bytes. Faults may hold bytes for longer.
-      if outbound.waitsForSink { finishClosing() } else { limitClosing() }
+      if outbound.isSinkFull { finishClosing() } else { limitClosing() }
     }
   }
 

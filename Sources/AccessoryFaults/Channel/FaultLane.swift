@@ -26,7 +26,7 @@ final class FaultLane {
   @exclusivity(unchecked) private var finished = 0
   @exclusivity(unchecked) private var isDiscarded = false
   /// Whether the sink accepted only part of a chunk and has not yet reported that it has room again.
-  @exclusivity(unchecked) private var isSinkFull = false
+  @exclusivity(unchecked) private(set) var isSinkFull = false
   /// The index of the fault that cut the channel and the reason, or nil if the channel has not been cut.
   @exclusivity(unchecked) private(set) var cut: (place: Int, why: String)?
   /// Whether a deadline may have moved or bytes may have been left over since the owner last checked.
@@ -61,8 +61,6 @@ final class FaultLane {
 
   /// Whether the lane is fully drained or permanently stuck, for example in an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
-
-  var waitsForSink: Bool { isSinkFull }
 
   var deadline: Instant? {
     if isDiscarded { return nil }

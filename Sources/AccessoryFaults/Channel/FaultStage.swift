@@ -80,10 +80,6 @@ struct FaultStep {
   /// Why the channel must be cut, or nil if it stays connected.
   private(set) var cut: String?
 
-  init(random: SeededRandom) {
-    self.random = random
-  }
-
   mutating func pass(_ bytes: RawSpan) {
     output.append(bytes)
   }
