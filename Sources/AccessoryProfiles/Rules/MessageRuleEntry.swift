@@ -4,7 +4,7 @@ import IAP2
 /// A message rule, as written in files. The rule says which control message to send automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
   /// The message that the rule answers, or nil if the rule applies when the accessory connects.
-  public var on: MessageName?
+  public var on: Profile.MessageName?
   /// The conditions that the parameters of the received message must meet.
   public var with: [Named<MessageValue>] = []
   /// How long to wait after the received message, or after the accessory connects.
@@ -12,9 +12,9 @@ public struct MessageRuleEntry: Equatable, Sendable {
   /// How often to repeat the message, or nil to send it only once.
   public var every: Duration?
   /// The message that stops the rule.
-  public var until: MessageName?
+  public var until: Profile.MessageName?
   /// The message to send.
-  public var send: MessageName
+  public var send: Profile.MessageName
   /// The parameters of the message to send.
   public var parameters: [Named<MessageValue>] = []
   /// Whether to send only the parameters that the received message requests.
@@ -22,11 +22,8 @@ public struct MessageRuleEntry: Equatable, Sendable {
   /// Whether to send the message even if the peer has not declared that it can receive the message.
   public var ignoresDeclaration = false
 
-  /// A message's name or number, written the same way in all parts of a profile.
-  public typealias MessageName = Profile.MessageName
-
   /// Creates a rule.
-  public init(send: MessageName) {
+  public init(send: Profile.MessageName) {
     self.send = send
   }
 
@@ -35,7 +32,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     "message rule", "a control message that is sent automatically, as an answer, on connecting or repeatedly",
     Self(send: .unread)
   ) {
-    Field("on", \.on, .optional(MessageName.format), "the message to answer; default: send on connecting")
+    Field("on", \.on, .optional(Profile.MessageName.format), "the message to answer; default: send on connecting")
     Field(
       "with", \.with, MessageValue.parameters,
       "parameters that the message to answer must contain, by name or number; true means any value")
@@ -45,8 +42,10 @@ public struct MessageRuleEntry: Equatable, Sendable {
     Field(
       "every", \.every, .optional(.duration(.milliseconds(10)...longest)),
       "the interval at which to repeat the message; default: the message is sent only once")
-    Field("until", \.until, .optional(MessageName.format), "the message from the other end that stops the repetition")
-    Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
+    Field(
+      "until", \.until, .optional(Profile.MessageName.format),
+      "the message from the other end that stops the repetition")
+    Field("send", \.send, Profile.MessageName.format, "the message to send", isRequired: true)
     Field(
       "parameters", \.parameters, MessageValue.parameters,
       "the message's parameters, by name or number: text, a number, true for a parameter without a value, hex for "
@@ -107,9 +106,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     rule.ignoresDeclaration = ignoresDeclaration
     return rule
   }
-}
 
-extension MessageRuleEntry {
   /// The parameters as they are sent on the wire, or an empty list if they cannot be sent.
   package var elements: [MessageRule.Element] { (try? rule())?.parameters ?? [] }
 }

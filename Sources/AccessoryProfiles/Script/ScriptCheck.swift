@@ -216,7 +216,7 @@ extension ProfileCheck {
         return "its request has \(request.count) bytes, but every request has \(length)"
       }
       if fixed.count > length { return "its prefix has \(fixed.count) bytes, but every request has \(length)" }
-    case .delimiter(let delimiter) where fixed.contains(delimiter):
+    case .delimiter(let delimiter) where !delimiter.isEmpty && fixed.contains(delimiter):
       return "its \(rule.request == nil ? "prefix" : "request") contains the delimiter, which is not part of a request"
     case .frame(let frame) where fixed.count > frame.longest - frame.lengthWidth: return "frames cannot be that long"
     case .any:
@@ -258,8 +258,9 @@ extension ProfileCheck {
   }
 
   private func checkInserted(_ bytes: [UInt8], _ path: String) {
-    guard let start = bytes.firstIndex(of: Array("${".utf8)) else { return }
-    guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "}")) else { return }
+    guard let start = bytes.firstRange(of: "${".utf8)?.lowerBound,
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "}"))
+    else { return }
     let found = Excerpt.of(String(decoding: bytes[start...end], as: UTF8.self))
     warning(path, "'\(found)' is literal text here: values are inserted only into 'answers'")
   }
@@ -268,9 +269,9 @@ extension ProfileCheck {
   /// `*IDN?`, do not count as wildcards.
   private static func wildcard(in bytes: [UInt8]) -> String? {
     let signs = [".*", ".+", "\\d", "\\w", "\\s", "[0-9]", "[a-z]", "[A-Z]", "(?", "${"]
-    if let found = signs.first(where: { bytes.contains(Array($0.utf8)) }) { return found }
+    if let found = signs.first(where: { bytes.contains($0.utf8) }) { return found }
     let ends = [" *", "=*", ":*", ",*"]
-    return ends.contains { bytes.ends(with: Array($0.utf8)) } ? "*" : nil
+    return ends.contains { bytes.suffix(2).elementsEqual($0.utf8) } ? "*" : nil
   }
 }
 
@@ -279,18 +280,5 @@ extension Script.Rule {
   fileprivate func isUsed(whenever other: Script.Rule) -> Bool {
     guard times == nil else { return false }
     return states.isEmpty || (!other.states.isEmpty && other.states.allSatisfy(states.contains))
-  }
-}
-
-extension [UInt8] {
-  fileprivate func contains(_ other: [UInt8]) -> Bool { firstIndex(of: other) != nil }
-
-  fileprivate func firstIndex(of other: [UInt8]) -> Int? {
-    guard !other.isEmpty, other.count <= count else { return nil }
-    return (0...(count - other.count)).first { self[$0...].starts(with: other) }
-  }
-
-  fileprivate func ends(with other: [UInt8]) -> Bool {
-    suffix(other.count).elementsEqual(other) && count >= other.count
   }
 }

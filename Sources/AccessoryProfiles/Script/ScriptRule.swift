@@ -30,12 +30,6 @@ extension Script {
       self.delay = delay
     }
 
-    /// Creates a rule for every request that begins with these bytes.
-    public init(prefix: [UInt8], answers: [Answer]) {
-      self.prefix = prefix
-      self.answers = answers
-    }
-
     /// Creates a rule for every request that matches a pattern.
     public init(regex: BytePattern, answers: [Answer]) {
       self.regex = regex
@@ -66,8 +60,7 @@ extension Script {
         "delay", \.delay, .duration(.zero ... .seconds(3600)), "time from the request to the response")
       Field(
         "answers", \.answers, .answers,
-        "instead of `response`: several answers, with inserted values, pauses and "
-          + "actions")
+        "instead of `response`: several answers, with inserted values, pauses and actions")
       Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
       .init("anyOf", .array(kinds.map { .object([.init("required", .array([.text($0)]))]) }))
@@ -77,8 +70,7 @@ extension Script {
       for key in given.dropFirst() {
         object.error(
           key,
-          "a rule can have only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' "
-            + "already")
+          "a rule can have only one of 'request', 'prefix' and 'regex', but this one has '\(given[0])' already")
       }
       if object.value("answers") != nil {
         if object.value("response") != nil {
@@ -136,48 +128,7 @@ extension Script {
       }
     }
   }
-}
 
-extension Format<String> {
-  static let stateName = parsed(
-    TextShape("state name", pattern: "^[A-Za-z][A-Za-z0-9_-]*$", length: 1...40),
-    expected: "a state's name: a letter, then letters, digits, - and _, at most 40",
-    { text in
-      let isName =
-        text.utf8.count <= 40 && text.first.map { $0.isASCII && $0.isLetter } ?? false
-        && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
-      return isName ? text : nil
-    }, text: { $0 })
-}
-
-extension Format<[String]> {
-  static let stateNames: Format = {
-    let list = Format.list(of: .stateName, count: 1...64)
-    return Format(.either([Format<String>.stateName.shape, list.shape])) { value, place in
-      switch value.content {
-      case .array: list.read(value, at: place)
-      case .text: Format<String>.stateName.read(value, at: place).map { [$0] }
-      case .null, .boolean, .number, .object: place.expected("a state or a list of states", value)
-      }
-    } write: { names in
-      names.count == 1 ? .text(names[0]) : list.write(names)
-    }
-  }()
-}
-
-extension Format<BytePattern> {
-  static let bytePattern = Format(.text(TextShape())) { value, place in
-    guard case .text(let text) = value.content else { return place.expected("text", value) }
-    do throws(OptionError) { return try BytePattern(text) } catch {
-      place.error(value, "the regex '\(Excerpt.of(text))' is invalid \(error)")
-      return nil
-    }
-  } write: {
-    .text($0.text)
-  }
-}
-
-extension Script {
   /// One item in a list of answers: bytes to send, or an action that the accessory performs.
   public struct Answer: Equatable, Sendable {
     /// Whether and when an accessory that unplugs itself is plugged in again.
@@ -236,6 +187,45 @@ extension Script {
   }
 }
 
+extension Format<String> {
+  static let stateName = parsed(
+    TextShape("state name", pattern: "^[A-Za-z][A-Za-z0-9_-]*$", length: 1...40),
+    expected: "a state's name: a letter, then letters, digits, - and _, at most 40",
+    { text in
+      let isName =
+        text.utf8.count <= 40 && text.first.map { $0.isASCII && $0.isLetter } ?? false
+        && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+      return isName ? text : nil
+    }, text: { $0 })
+}
+
+extension Format<[String]> {
+  static let stateNames: Format = {
+    let list = Format.list(of: .stateName, count: 1...64)
+    return Format(.either([Format<String>.stateName.shape, list.shape])) { value, place in
+      switch value.content {
+      case .array: list.read(value, at: place)
+      case .text: Format<String>.stateName.read(value, at: place).map { [$0] }
+      case .null, .boolean, .number, .object: place.expected("a state or a list of states", value)
+      }
+    } write: { names in
+      names.count == 1 ? .text(names[0]) : list.write(names)
+    }
+  }()
+}
+
+extension Format<BytePattern> {
+  static let bytePattern = Format(.text(TextShape())) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("text", value) }
+    do throws(OptionError) { return try BytePattern(text) } catch {
+      place.error(value, "the regex '\(Excerpt.of(text))' is invalid \(error)")
+      return nil
+    }
+  } write: {
+    .text($0.text)
+  }
+}
+
 extension Format<[Script.Answer]> {
   /// The format of a list of answers. Each answer is written as an object or as just the data to send.
   static let answers: Format = {
@@ -275,7 +265,7 @@ extension Format<ScriptTemplate> {
     guard case .text(let text) = value.content else {
       return Format<[UInt8]>.bytes.read(value, at: place).map(ScriptTemplate.init(bytes:))
     }
-    do throws(ScriptTemplateError) { return try ScriptTemplate(text) } catch {
+    do throws(OptionError) { return try ScriptTemplate(text) } catch {
       place.error(value, error.description)
       return nil
     }

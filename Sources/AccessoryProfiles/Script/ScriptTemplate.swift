@@ -17,6 +17,8 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// A number that is written with at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
+    fileprivate static let plain = Self.digits(0, radix: 10, isUppercase: false)
+
     /// The length of the number in bytes, or nil if it may have any number of digits.
     package var width: Int? {
       switch self {
@@ -52,7 +54,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   package let parts: [Part]
 
   /// Parses a string. The error quotes the part that is invalid.
-  public init(_ text: String) throws(ScriptTemplateError) {
+  public init(_ text: String) throws(OptionError) {
     source = .text(text)
     parts = try Self.parts(of: text)
   }
@@ -60,7 +62,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   /// Creates a template from bytes that are sent unchanged.
   public init(bytes: [UInt8]) { (source, parts) = (.bytes(bytes), [.bytes(bytes)]) }
 
-  private static func parts(of text: String) throws(ScriptTemplateError) -> [Part] {
+  private static func parts(of text: String) throws(OptionError) -> [Part] {
     let bytes = Array(text.utf8)
     var parts: [Part] = []
     var plain: [UInt8] = []
@@ -69,7 +71,7 @@ public struct ScriptTemplate: Equatable, Sendable {
       let rest = bytes[place...]
       if rest.starts(with: Array("${".utf8)) {
         guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else {
-          throw ScriptTemplateError(
+          throw OptionError(
             "'\(Excerpt.of(String(decoding: rest, as: UTF8.self)))' has no }; a literal ${ is ${hex:24}{")
         }
         if !plain.isEmpty { parts.append(.bytes(plain)) }
@@ -86,34 +88,24 @@ public struct ScriptTemplate: Equatable, Sendable {
     return parts
   }
 
-  private static func check(_ parts: [Part]) throws(ScriptTemplateError) {
+  private static func check(_ parts: [Part]) throws(OptionError) {
     for (part, name) in [(Part.begin, "begin"), (.end, "end")] where parts.count(where: { $0 == part }) > 1 {
-      throw ScriptTemplateError("'${\(name)}' is there twice")
+      throw OptionError("'${\(name)}' is there twice")
     }
     if let begin = parts.firstIndex(of: .begin), let end = parts.firstIndex(of: .end), end < begin {
-      throw ScriptTemplateError("'${end}' is before '${begin}'")
+      throw OptionError("'${end}' is before '${begin}'")
     }
   }
-}
 
-/// The error for a string that is not a valid template.
-public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, with the invalid part of the string.
-  public let description: String
+  // MARK: - The contents of ${…}
 
-  init(_ description: String) { self.description = description }
-}
-
-// MARK: - The contents of ${…}
-
-extension ScriptTemplate {
   private static let forms = [
     "next:NAME", "last:NAME", "random:LOW-HIGH", "time", "state", "begin", "end", "length", "checksum:NAME",
     "hex:BYTES",
   ]
   private static let words = forms.map { String($0.prefix { $0 != ":" }) }
 
-  private static func part(_ text: String) throws(ScriptTemplateError) -> Part {
+  private static func part(_ text: String) throws(OptionError) -> Part {
     let shown = "'${\(Excerpt.of(text))}'"
     let pieces = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let rest = pieces.count > 1 ? pieces[1] : nil
@@ -127,18 +119,18 @@ extension ScriptTemplate {
     case "random": return try random(rest, shown)
     case "length":
       guard let rest else {
-        throw ScriptTemplateError("\(shown) has no form, such as '${length:u16be}' or '${length:04}'")
+        throw OptionError("\(shown) has no form, such as '${length:u16be}' or '${length:04}'")
       }
       return .length(try fixedForm(rest, shown))
     case "checksum": return try checksum(rest, shown)
     case "hex":
-      do { return .bytes(try Hex.parse(rest ?? "")) } catch { throw ScriptTemplateError("\(shown): \(error)") }
+      do { return .bytes(try Hex.parse(rest ?? "")) } catch { throw OptionError("\(shown): \(error)") }
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
       // A later check of the whole script verifies that the rule's regex has a group with this name.
       if isName, !words.contains(text) { return .namedGroup(text) }
-      throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
+      throw OptionError("unknown \(shown)\(hint(for: pieces[0]))")
     }
   }
 
@@ -149,7 +141,7 @@ extension ScriptTemplate {
     return ": expected a group's number or name, or " + forms.map { "'${\($0)}'" }.joined(separator: ", ")
   }
 
-  private static func time(_ format: String?) throws(ScriptTemplateError) -> Part {
+  private static func time(_ format: String?) throws(OptionError) -> Part {
     guard let format else { return .time("%Y-%m-%dT%H:%M:%SZ") }
     if case .binary(let width, let isLittle)? = form(format) {
       return .unixTime(.binary(width: width, isLittle: isLittle))
@@ -158,7 +150,7 @@ extension ScriptTemplate {
     while let letter = letters.next() {
       if letter != "%" { continue }
       guard let code = letters.next(), "YymdHMSLs%".unicodeScalars.contains(code) else {
-        throw ScriptTemplateError(
+        throw OptionError(
           "'${time:\(Excerpt.of(format))}': the format letters are %Y %y %m %d %H %M %S, %L (milliseconds) and %s "
             + "(Unix time)"
         )
@@ -173,44 +165,44 @@ extension ScriptTemplate {
 
   private static func counter(
     counts: Bool, _ rest: String?, _ shown: String
-  ) throws(ScriptTemplateError) -> Part {
+  ) throws(OptionError) -> Part {
     let pieces = pieces(of: rest)
     guard pieces.count <= 2, let name = pieces.first, !name.isEmpty else {
-      throw ScriptTemplateError("\(shown): a counter is written '${next:NAME}' or '${next:NAME:04}'")
+      throw OptionError("\(shown): a counter is written '${next:NAME}' or '${next:NAME:04}'")
     }
     return .counter(name, counts: counts, try pieces.count == 2 ? anyForm(pieces[1], shown) : .plain)
   }
 
-  private static func random(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
+  private static func random(_ rest: String?, _ shown: String) throws(OptionError) -> Part {
     let pieces = pieces(of: rest)
     let ends = (pieces.first ?? "").split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
     guard (1...2).contains(pieces.count), ends.count == 2, let low = ends[0], let high = ends[1], low <= high else {
-      throw ScriptTemplateError("\(shown): a random number is written '${random:60-75}' or '${random:0-255:u8}'")
+      throw OptionError("\(shown): a random number is written '${random:60-75}' or '${random:0-255:u8}'")
     }
     return .random(low...high, try pieces.count == 2 ? anyForm(pieces[1], shown) : .plain)
   }
 
-  private static func checksum(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
+  private static func checksum(_ rest: String?, _ shown: String) throws(OptionError) -> Part {
     let pieces = pieces(of: rest)
     let name = pieces.first ?? ""
     guard let checksum = FrameChecksum.named(name) else {
-      throw ScriptTemplateError(
+      throw OptionError(
         "\(shown): unknown checksum '\(name)'\(Suggestion.hint(for: name, in: FrameChecksum.all.map(\.name)))")
     }
-    guard pieces.count <= 2 else { throw ScriptTemplateError("\(shown) has too many parts") }
+    guard pieces.count <= 2 else { throw OptionError("\(shown) has too many parts") }
     return .checksum(
       checksum, try pieces.count == 2 ? fixedForm(pieces[1], shown) : .binary(width: checksum.width, isLittle: false))
   }
 
-  private static func fixedForm(_ text: String, _ shown: String) throws(ScriptTemplateError) -> NumberForm {
+  private static func fixedForm(_ text: String, _ shown: String) throws(OptionError) -> NumberForm {
     let form = try anyForm(text, shown)
-    if form.width == nil { throw ScriptTemplateError("\(shown): specify the number of digits, such as 04 or 02X") }
+    if form.width == nil { throw OptionError("\(shown): specify the number of digits, such as 04 or 02X") }
     return form
   }
 
-  private static func anyForm(_ text: String, _ shown: String) throws(ScriptTemplateError) -> NumberForm {
+  private static func anyForm(_ text: String, _ shown: String) throws(OptionError) -> NumberForm {
     if let form = form(text) { return form }
-    throw ScriptTemplateError(
+    throw OptionError(
       "\(shown): a number's form is u8, u16be, u16le, u24be, u24le, u32be, u32le, or digits such as 04, 04x and 02X")
   }
 
@@ -229,8 +221,4 @@ extension ScriptTemplate {
       return .digits(count, radix: isHex ? 16 : 10, isUppercase: isUppercase)
     }
   }
-}
-
-extension ScriptTemplate.NumberForm {
-  fileprivate static let plain = Self.digits(0, radix: 10, isUppercase: false)
 }
