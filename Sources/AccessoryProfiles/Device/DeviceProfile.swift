@@ -87,8 +87,7 @@ public struct DeviceProfile: Equatable, Sendable {
     static let format = Record("power", "the power information that the device sends (AE01)", Self()) {
       Field(
         "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
-        "maximum current that the accessory may draw, "
-          + "in mA")
+        "maximum current that the accessory may draw, in mA")
       Field("willCharge", \.willCharge, .boolean, "whether the battery charges when power is available")
       Field("mode", \.mode, .integer(0...255), "the accessory's power mode")
       Field("externalCharger", \.externalCharger, .boolean, "whether an external charger is connected")
@@ -166,9 +165,7 @@ public struct DeviceProfile: Equatable, Sendable {
     /// The number of the FFFA parameter that requests this sentence.
     public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
   }
-}
 
-extension DeviceProfile {
   /// The format of device profile files.
   public static let format = Record(
     "device",

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
+import Glibc
 
 /// Finds profiles by name in the user's folder and among the shipped profiles, or by path.
 ///
@@ -27,7 +28,7 @@ public struct ProfileLibrary: Sendable {
   /// The names of all profiles, sorted. `isUsers` is true for profiles in the user's folder.
   public var names: [(name: String, isUsers: Bool)] {
     let own = ownNames
-    let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
+    let shipped = Self.shippedFiles.map(\.name).filter { !own.contains($0) }
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
@@ -47,6 +48,8 @@ public struct ProfileLibrary: Sendable {
     return template
   }
 
+  static let shippedFiles = EmbeddedFiles.files(in: "profiles", without: ".json5")
+
   private static let shipped = Locked<[String: ProfileTemplate]>([:])
 
   /// Reads a profile from text outside a file, such as standard input. The profile may extend other profiles by name.
@@ -62,10 +65,13 @@ public struct ProfileLibrary: Sendable {
   }
 
   private func made(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
-    let template = try Profile.read(tree, name: name)
-    var profile = template.profile
+    let problems = ProblemCollector()
+    let base = Profile(name: name, identity: Profile.Identity.format.base)
+    let read = Profile.format.read(tree, onto: base, at: Place(problems))
+    try problems.throwErrors()
+    guard var profile = read else { preconditionFailure("a profile that was not read has no reported problem") }
     profile.placePrograms(in: tree)
-    return ProfileTemplate(profile, warnings: template.warnings)
+    return ProfileTemplate(profile, warnings: problems.problems)
   }
 
   /// Returns the unchanged text of a profile's file, including comments.
@@ -116,7 +122,7 @@ public struct ProfileLibrary: Sendable {
       let path = "\(userFolder)/\(reference).json5"
       if ownNames.contains(reference), asking?.origin != .file(TextFile.realPath(path)) { return try read(path) }
     }
-    if let shipped = BuiltInProfiles.files.first(where: { $0.name == reference }) {
+    if let shipped = Self.shippedFiles.first(where: { $0.name == reference }) {
       return Source(
         name: shipped.name, label: "\(shipped.name).json5", origin: .shipped(shipped.name), bytes: shipped.bytes)
     }
@@ -126,7 +132,7 @@ public struct ProfileLibrary: Sendable {
     let looked = hint.isEmpty ? ": looked" : "\(hint) Looked"
     let message =
       "no profile '\(Excerpt.of(reference))'\(looked) in \(folder)the shipped profiles "
-      + BuiltInProfiles.files.map(\.name).joined(separator: ", ") + TextFile.hint(forFileNamed: reference)
+      + Self.shippedFiles.map(\.name).joined(separator: ", ") + TextFile.hint(forFileNamed: reference)
     throw SourceProblems([SourceProblem(at: nil, message)])
   }
 
@@ -198,7 +204,28 @@ public struct ProfileLibrary: Sendable {
   }
 }
 
-/// The shipped profiles.
-enum BuiltInProfiles {
-  static let files = EmbeddedFiles.files(in: "profiles", without: ".json5")
+/// The files that are embedded in the program, so that it needs no other files: the live page, and the shipped profiles
+/// and scenarios. `Sources/CLinux/embedded.c` lists them.
+package enum EmbeddedFiles {
+  /// Returns the files in a folder (`page`, `profiles` or `scenarios`), with their names in it without `ending`.
+  package static func files(in folder: String, without ending: String = "") -> [(name: String, bytes: [UInt8])] {
+    var files: [(name: String, bytes: [UInt8])] = []
+    var path: UnsafePointer<CChar>?
+    var index: UInt32 = 0
+    while let text = clinux_embedded(index, &path), let place = path {
+      let parts = String(cString: place).split(separator: "/", maxSplits: 1)
+      if parts[0] == folder {
+        let bytes = [UInt8](UnsafeRawBufferPointer(start: text, count: strlen(text)))
+        files.append((String(parts[1].dropLast(ending.count)), bytes))
+      }
+      index += 1
+    }
+    return files
+  }
 }
+
+// Apps use this module but must not depend on a C module, so the function is declared here.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+@_extern(c) private func clinux_embedded(
+  _ index: UInt32, _ path: UnsafeMutablePointer<UnsafePointer<CChar>?>
+) -> UnsafePointer<CChar>?

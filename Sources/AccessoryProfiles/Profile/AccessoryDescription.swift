@@ -33,9 +33,9 @@ public struct AccessoryDescription: Equatable, Sendable {
   /// The connection ID.
   public var connectionID: UInt64 = 0
   /// The length of the certificate's serial number in bytes.
-  public var certSerial: Int
+  public var certSerial = Profile.Authentication.Generation.current.certSerial
   /// The length of the certificate in bytes.
-  public var certData: Int
+  public var certData = Profile.Authentication.Generation.current.certData
   /// The description of the delegate, or nil if there is none.
   public var delegate: String?
   /// The layout of the description.
@@ -45,42 +45,28 @@ public struct AccessoryDescription: Equatable, Sendable {
   public init(identity: Profile.Identity, protocols: [String]) {
     self.identity = identity
     self.protocols = protocols
-    certSerial = Profile.Authentication.Generation.current.certSerial
-    certData = Profile.Authentication.Generation.current.certData
-  }
-
-  /// Creates the description of an accessory from its profile.
-  public init(_ profile: Profile) {
-    self.init(identity: profile.identity, protocols: profile.protocols.map(\.name))
-    certSerial = profile.authentication.certSerial
-    certData = profile.authentication.certData
   }
 
   /// The description as text, without a trailing line break.
   public var text: String {
     var text = "<EAAccessory: 0x\(String(address, radix: 16))> { \n"
-    func line(_ field: String, _ value: String) { text += "  \(field):\(value) \n" }
-    line("connected", isConnected ? "YES" : "NO")
-    line("connectionID", "\(connectionID)")
-    for (field, value) in fields { line(field, " " + (value ?? "(null)")) }
-    line("certSerial", " \(certSerial) bytes")
-    line("certData", " \(certData) bytes")
-    line("protocols", " " + PropertyListText.array(protocols))
-    if generation != .c { line("delegate", " " + (delegate ?? "(null)")) }
+    text += "  connected:\(isConnected ? "YES" : "NO") \n  connectionID:\(connectionID) \n"
+    func line(_ field: String, _ value: String?) { text += "  \(field): \(value ?? "(null)") \n" }
+    line("name", identity.name)
+    line("manufacturer", identity.manufacturer)
+    line("modelNumber", identity.modelNumber)
+    line("serialNumber", identity.serialNumber)
+    line("ppid", identity.productPlanUID)
+    if generation != .a { line("regioncode", identity.regionCode) }
+    line("firmwareRevisionActive", identity.firmwareRevision)
+    line("firmwareRevisionPending", identity.firmwareRevisionPending)
+    line("hardwareRevision", identity.hardwareRevision)
+    line("dockType", identity.dockType)
+    line("certSerial", "\(certSerial) bytes")
+    line("certData", "\(certData) bytes")
+    line("protocols", PropertyListText.array(protocols))
+    if generation != .c { line("delegate", delegate) }
     return text + "}"
-  }
-
-  private var fields: [(String, String?)] {
-    var fields: [(String, String?)] = [
-      ("name", identity.name), ("manufacturer", identity.manufacturer), ("modelNumber", identity.modelNumber),
-      ("serialNumber", identity.serialNumber), ("ppid", identity.productPlanUID),
-    ]
-    if generation != .a { fields.append(("regioncode", identity.regionCode)) }
-    return fields + [
-      ("firmwareRevisionActive", identity.firmwareRevision),
-      ("firmwareRevisionPending", identity.firmwareRevisionPending), ("hardwareRevision", identity.hardwareRevision),
-      ("dockType", identity.dockType),
-    ]
   }
 }
 
@@ -105,8 +91,7 @@ package enum PropertyListText {
       case 0x5C: return "\\\\"
       case 0x0A: return "\\n"
       case 0x20...0x7E: return String(UnicodeScalar(UInt8(unit)))
-      default:
-        return "\\U" + Hex.number(unit, uppercase: false)
+      default: return "\\U" + Hex.number(unit, uppercase: false)
       }
     }.joined()
   }

@@ -119,9 +119,7 @@ public enum Behavior: Equatable, Sendable {
       set { if let newValue { pattern = .text(newValue) } }
     }
   }
-}
 
-extension Behavior {
   /// A program that handles an accessory's sessions. Each session runs in a separate process.
   public struct Program: Equatable, Sendable {
     /// The program to run, given as a path or a name. A relative path or a name is looked up first in the folder that
@@ -133,14 +131,13 @@ extension Behavior {
     /// and `NAME=VALUE` sets a value.
     public var environment: [String]
     /// Where the program was specified. Comparisons ignore the origin.
-    public var origin: Origin
+    public var origin = Origin()
 
     /// Creates a program.
-    public init(_ command: String, _ arguments: [String] = [], environment: [String] = [], origin: Origin = Origin()) {
+    public init(_ command: String, _ arguments: [String] = [], environment: [String] = []) {
       self.command = command
       self.arguments = arguments
       self.environment = environment
-      self.origin = origin
     }
 
     /// The command as a user would type it in a shell.
@@ -166,6 +163,20 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
+    /// The file or command line that specified a program.
+    public struct Origin: Sendable {
+      /// The position of the command in its file, or nil if the command was not read from a file.
+      public var position: SourcePosition?
+      /// The folder that contains the file. The program is looked up in this folder and runs in it. If nil, this
+      /// process's working directory is used.
+      public var folder: String?
+      /// The reason why the file is not trusted to run programs, or nil if it is trusted.
+      public var objection: String?
+
+      /// Creates the origin of a trusted program, which was specified on the command line or in an app's code.
+      public init() {}
+    }
+
     /// Returns true if both programs are equal, regardless of their origins.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
@@ -180,30 +191,8 @@ extension Format<String> {
 
   private static func isVariable(_ text: String) -> Bool {
     let name = text.prefix { $0 != "=" }
-    let isName = name.utf8.first.map { !(0x30...0x39 ~= $0) } ?? false
-    let isPlain = name.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-      default: false
-      }
-    }
-    return isName && isPlain && !text.unicodeScalars.contains("\0")
-  }
-}
-
-extension Behavior.Program {
-  /// The file or command line that specified a program.
-  public struct Origin: Sendable {
-    /// The position of the command in its file, or nil if the command was not read from a file.
-    public var position: SourcePosition?
-    /// The folder that contains the file. The program is looked up in this folder and runs in it. If nil, this
-    /// process's working directory is used.
-    public var folder: String?
-    /// The reason why the file is not trusted to run programs, or nil if it is trusted.
-    public var objection: String?
-
-    /// Creates the origin of a trusted program, which was specified on the command line or in an app's code.
-    public init() {}
+    let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+    return isPlain && name.first?.isNumber == false && !text.unicodeScalars.contains("\0")
   }
 }
 

@@ -62,11 +62,9 @@ public struct Profile: Equatable, Sendable {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
   }
-}
 
-// MARK: - Files
+  // MARK: - Files
 
-extension Profile {
   /// The format of the file, which defines every key with its default and its meaning.
   public static let format = Record(
     "profile",
@@ -82,8 +80,10 @@ extension Profile {
     Field(group: "accessory", Identity.format.summary, isRequired: true) {
       Identity.format.fields(at: \.identity)
       Field(
-        "protocols", \.protocols, .protocols,
-        "the External Accessory protocols, in the order in which the accessory declares them",
+        "protocols", \.protocols,
+        .list(of: SessionProtocol.format.format(orJust: "name"), count: 0...256) { index in
+          SessionProtocol("", id: UInt8(truncatingIfNeeded: index))
+        }, "the External Accessory protocols, in the order in which the accessory declares them",
         isAlwaysWritten: true)
     }
     Field("link", \.link, Link.format)
@@ -100,7 +100,8 @@ extension Profile {
       "behavior", \.behavior, .oneOf(Behavior.format),
       "the accessory's behavior in sessions, unless a protocol defines its own",
       isAlwaysWritten: true)
-    Field("hid", \.hid, .hids, "the accessory's HID functions")
+    Field(
+      "hid", \.hid, .list(of: .object(HID.format)) { HID(id: UInt16(clamping: $0)) }, "the accessory's HID functions")
     Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
@@ -109,17 +110,6 @@ extension Profile {
   }.checked { profile, object in
     guard case .object? = object.value("accessory")?.content else { return }
     ProfileCheck.run(profile, object)
-  }
-
-  /// Reads a profile from the JSON tree of a file. If the file extends other files, they must already be merged into
-  /// the tree. Each value must still record which file it came from.
-  static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
-    let problems = ProblemCollector()
-    let base = Profile(name: name, identity: Identity.format.base)
-    let profile = format.read(tree, onto: base, at: Place(problems))
-    try problems.throwErrors()
-    guard let profile else { preconditionFailure("a profile that was not read has no reported problem") }
-    return ProfileTemplate(profile, warnings: problems.problems)
   }
 
   /// Returns all errors and warnings about the profile. Each error or warning contains the path of the key in the file.
@@ -138,13 +128,6 @@ extension Profile {
   /// Returns the profile as the text of a file, with a comment at the top.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
     JSON5Writer.write(tree, under: comment, as: style)
-  }
-}
-
-extension Format<[Profile.SessionProtocol]> {
-  /// The format of the list of protocols. A protocol's ID has only one byte, which limits the length of the list.
-  fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
-    Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
 }
 

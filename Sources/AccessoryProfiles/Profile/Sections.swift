@@ -63,9 +63,7 @@ extension Profile {
         standard: Standard("607, or 908 for the older generation") { $0.generation.certData })
     }
   }
-}
 
-extension Profile {
   /// What an accessory declares about power during identification.
   public struct Power: Equatable, Sendable {
     /// Whether the accessory can power the device.
@@ -75,13 +73,7 @@ extension Profile {
       case advanced
 
       /// The number used on the wire.
-      public var wireValue: UInt8 {
-        switch self {
-        case .none: 0
-        case .reserved: 1
-        case .advanced: 2
-        }
-      }
+      public var wireValue: UInt8 { UInt8(Self.allCases.firstIndex(of: self) ?? 0) }
     }
 
     /// Whether the accessory can power the device.
@@ -101,9 +93,7 @@ extension Profile {
         "maximum current that the accessory draws from the Apple device, in milliamperes")
     }
   }
-}
 
-extension Profile {
   /// The control messages that an accessory declares during identification. A device sends only messages that the
   /// accessory has declared.
   public struct Messages: Equatable, Sendable {
@@ -176,27 +166,21 @@ extension Profile {
       case .number(let number):
         guard let id = number.integer.flatMap({ UInt16(exactly: $0) }) else { return nil }
         self = .id(id)
-      case .text(let text) where text.hasPrefix("0x") || text.hasPrefix("0X"):
-        let digits = text.dropFirst(2)
-        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }), let id = UInt16(digits, radix: 16) else {
-          return nil
-        }
-        self = .id(id)
-      case .text(let text) where text.utf8.count == 4 && text.allSatisfy({ $0.isASCII && $0.isHexDigit }):
-        guard let id = UInt16(text, radix: 16) else { return nil }
-        self = .id(id)
       case .text(let text):
-        guard text.first?.isLetter == true, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+        guard text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return nil }
+        let digits = text.lowercased().hasPrefix("0x") ? text.dropFirst(2) : text.count == 4 ? text[...] : ""
+        if let id = UInt16(digits, radix: 16) {
+          self = .id(id)
+        } else if text.first?.isLetter == true {
+          self = .name(text)
+        } else {
           return nil
         }
-        self = .name(text)
       case .null, .boolean, .array, .object: return nil
       }
     }
   }
-}
 
-extension Profile {
   /// An accessory's description as a USB device.
   public struct USB: Equatable, Sendable {
     /// The bus speeds that have bulk endpoints.

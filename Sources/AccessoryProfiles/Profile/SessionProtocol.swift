@@ -97,9 +97,7 @@ extension Profile {
       }
     }()
   }
-}
 
-extension Profile {
   /// A HID function that an accessory declares. HID functions use the messages StartHID and AccessoryHIDReport.
   public struct HID: Equatable, Sendable {
     /// The kind of HID function.
@@ -132,18 +130,14 @@ extension Profile {
     /// The component's number.
     public var id: UInt16
     /// The component's name.
-    public var name: String
+    public var name = "HID"
     /// What the component does.
-    public var function: Function
+    public var function = Function.keyboard
 
-    /// Creates a function.
-    public init(id: UInt16, name: String, function: Function) {
-      (self.id, self.name, self.function) = (id, name, function)
-    }
+    /// Creates a keyboard.
+    public init(id: UInt16 = 0) { self.id = id }
 
-    static let format = Record(
-      "hid", "a HID function that the accessory declares", HID(id: 0, name: "HID", function: .keyboard)
-    ) {
+    static let format = Record("hid", "a HID function that the accessory declares", HID()) {
       Field("id", \.id, .integer(0...65_535), "the component's number; default: the position in the list")
       Field("name", \.name, .text, "its name")
       Field("function", \.function, .choice, "the kind of HID device")
@@ -167,11 +161,5 @@ extension Profile {
       Field("name", \.name, .text, "its name")
       Field("provides", \.provides, .list(of: .choice), "the data that the receiver provides")
     }
-  }
-}
-
-extension Format<[Profile.HID]> {
-  static let hids = list(of: .object(Profile.HID.format)) {
-    Profile.HID(id: UInt16(clamping: $0), name: "HID", function: .keyboard)
   }
 }

@@ -87,16 +87,7 @@ extension Profile {
 
   /// A Bluetooth address. A Bluetooth address consists of six bytes and is written as `02:00:5E:10:00:01`.
   public typealias MACAddress = BluetoothDeviceAddress
-}
 
-extension Format<Profile.MACAddress> {
-  static let mac = parsed(
-    TextShape("Bluetooth address", pattern: "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"),
-    expected: "an address: expected six bytes such as '02:00:5E:10:00:01'", Profile.MACAddress.init(_:)
-  ) { $0.description }
-}
-
-extension Profile {
   /// The link parameters that an accessory requests in its SYN.
   ///
   /// The defaults are typical of the values that real accessories request.
@@ -173,4 +164,11 @@ extension Profile {
       }
     }
   }
+}
+
+extension Format<Profile.MACAddress> {
+  static let mac = parsed(
+    TextShape("Bluetooth address", pattern: "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"),
+    expected: "an address: expected six bytes such as '02:00:5E:10:00:01'", Profile.MACAddress.init(_:)
+  ) { $0.description }
 }

@@ -18,11 +18,6 @@ struct XMLPropertyList {
     return try reader.document()
   }
 
-  private init(bytes: [UInt8], file: String) {
-    self.bytes = bytes
-    self.file = file
-  }
-
   private struct Tag {
     let start: Int
     let name: String
@@ -33,14 +28,10 @@ struct XMLPropertyList {
 
   private mutating func document() throws(SourceProblem) -> PropertyList {
     let first = try tag()
-    guard first.name == "plist", !first.isClosing else {
-      let list = try value(first, depth: 0)
-      try expectEnd()
-      return list
-    }
-    guard !first.isEmpty else { throw invalid(first.start, "<plist> is empty") }
-    let list = try value(try tag(), depth: 0)
-    try close(first)
+    let isWrapped = first.name == "plist" && !first.isClosing
+    if isWrapped, first.isEmpty { throw invalid(first.start, "<plist> is empty") }
+    let list = try value(isWrapped ? try tag() : first, depth: 0)
+    if isWrapped { try close(first) }
     try expectEnd()
     return list
   }

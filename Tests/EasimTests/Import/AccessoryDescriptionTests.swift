@@ -31,9 +31,16 @@ extension String {
   var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
 }
 
+/// Returns the description of an accessory with this profile.
+func description(_ profile: Profile) -> AccessoryDescription {
+  var dump = AccessoryDescription(identity: profile.identity, protocols: profile.protocols.map(\.name))
+  (dump.certSerial, dump.certData) = (profile.authentication.certSerial, profile.authentication.certData)
+  return dump
+}
+
 @Suite struct AccessoryDescriptionTests {
   @Test func theGlassesArePrintedAsTheDeviceDidByteForByte() throws {
-    var dump = AccessoryDescription(try ProfileLibrary().profile("lawk-view"))
+    var dump = try description(ProfileLibrary().profile("lawk-view"))
     dump.address = 0x2_82AF_DAB0
     dump.connectionID = 33_685_633
     #expect(Array(dump.text.utf8) == Array(glassesDump.utf8))
@@ -42,7 +49,7 @@ extension String {
   }
 
   @Test func theOldestLayoutHasNoRegionAndTheNewestNoDelegate() throws {
-    var dump = AccessoryDescription(try ProfileLibrary().profile("lawk-view"))
+    var dump = try description(ProfileLibrary().profile("lawk-view"))
     dump.address = 0x2_82AF_DAB0
     dump.connectionID = 33_685_633
     dump.generation = .a

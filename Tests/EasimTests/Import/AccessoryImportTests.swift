@@ -10,7 +10,7 @@ import Testing
   }
 
   func dump(_ generation: AccessoryDescription.Generation, _ profile: Profile) -> String {
-    var dump = AccessoryDescription(profile)
+    var dump = description(profile)
     (dump.generation, dump.address, dump.connectionID) = (generation, 0x2_82AF_DAB0, 33_685_633)
     return dump.text
   }

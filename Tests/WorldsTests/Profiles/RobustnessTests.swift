@@ -8,7 +8,7 @@ import Testing
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 
-  static let texts = BuiltInProfiles.files.map(\.bytes)
+  static let texts = ProfileLibrary.shippedFiles.map(\.bytes)
 
   func read(_ bytes: [UInt8]) {
     do {

@@ -31,7 +31,7 @@ import Testing
 
   // MARK: The same verdicts
 
-  static let corpus = BuiltInProfiles.files.map(\.bytes) + [Array(everyKey.utf8)]
+  static let corpus = ProfileLibrary.shippedFiles.map(\.bytes) + [Array(everyKey.utf8)]
 
   @Test func everyShippedProfilePasses() throws {
     for bytes in Self.corpus {
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func everyProfileThatIsWrittenPasses() throws {
-    for file in BuiltInProfiles.files {
+    for file in ProfileLibrary.shippedFiles {
       #expect(try schema.accepts(ProfileLibrary().profile(file.name).tree), "\(file.name)")
     }
   }

@@ -24,8 +24,8 @@ import Testing
 
   @Test func whatIsEmbeddedIsWhatStandsInTheDirectory() throws {
     let files = try #require(Folder.names(in: profilesFolder)).filter { $0.hasSuffix(".json5") }
-    #expect(BuiltInProfiles.files.map { "\($0.name).json5" } == files)
-    for (name, bytes) in BuiltInProfiles.files {
+    #expect(ProfileLibrary.shippedFiles.map { "\($0.name).json5" } == files)
+    for (name, bytes) in ProfileLibrary.shippedFiles {
       #expect(try TextFile.read("\(profilesFolder)/\(name).json5", limit: 1 << 20) == bytes)
     }
   }
