@@ -1,4 +1,6 @@
 import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
 import AccessoryRuns
 
 /// The results for the worlds of many seeds, from a whole run of `easim soak` or from some of its shards.
@@ -163,4 +165,213 @@ public struct SoakReport: Equatable, Sendable {
     for count in coverage.all { sum.add(count) }
     return sum.value
   }
+}
+
+extension SoakReport {
+  /// One line with the number of worlds, the seeds and the results.
+  public var headline: String {
+    var text = "no world was completed: "
+    if worlds > 0 { text = "\(worlds.counted("world")), \(seedsText): " }
+    if worlds == 0, unfinished == nil { return nothing }
+    text += failureCount > 0 ? "\(failureCount) failed" : worlds > 0 ? "all passed" : "nothing was checked"
+    if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
+    if let stoppedBy { text += "; stopped by \(stoppedBy)" }
+    return text
+  }
+
+  private var seedsText: String {
+    // If there are several shards, the headline shows the seeds of the whole run, because the seeds of the shards may
+    // have gaps between them.
+    let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
+    let count = shards.only == nil ? seeds : worlds
+    let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
+    return shards.text.isEmpty ? text : "\(text), \(shards.text)"
+  }
+
+  /// The text to print, which consists of the table of corner cases, the failures, and the verdict with the hash.
+  public var text: String {
+    (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
+  }
+
+  /// A line about the failures that are counted but not listed.
+  public var beyond: [String] {
+    let count = failureCount - failures.count
+    return count > 0 ? ["and \(count) more failed worlds"] : []
+  }
+
+  private func text(of failure: Failure) -> String {
+    guard let shrunk = failure.shrunk else { return line(of: failure) }
+    return """
+      \(line(of: failure))
+        shrunk: \(shrunk.before) to \(shrunk.after), in \(shrunk.worlds) worlds
+        as a scenario, for 'easim scenario run FILE.json5':
+
+      \(shrunk.scenario)
+      """
+  }
+
+  /// Returns a line about a failure, including the command that reproduces it.
+  public func line(of failure: Failure) -> String {
+    let first = failure.violations.first?.line ?? ""
+    let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
+    return "seed \(failure.seed): \(first)\n  repeat: \(command)"
+  }
+
+  /// The report for CI servers. There is one test case for each rule, listing the seeds that broke it, and one for the
+  /// corner cases that should have been reached.
+  public var suite: ReportSuite {
+    var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
+    // A report written by a later version may contain unknown rules.
+    for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
+      rules.append(violation.rule)
+    }
+    var cases = rules.map { rule -> ReportCase in
+      let broken = failures.filter { $0.violations.contains { $0.rule == rule } }
+      guard let first = broken.first else { return ReportCase("soak", "rule: \(rule)", .passed) }
+      let violation = first.violations.first { $0.rule == rule }
+      let text = violation.map { "\($0)" } ?? ""
+      return ReportCase(
+        "soak", "rule: \(rule)",
+        .failed(
+          "\(broken.count.counted("world")) broke it, the first with seed \(first.seed): \(text)",
+          details: broken.map(line).joined(separator: "\n")))
+    }
+    cases.append(
+      ReportCase(
+        "soak", "every case was reached",
+        missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
+    cases += completeness("soak", all: "every world was played", some: "worlds", nothing: worlds == 0 ? nothing : nil)
+    return ReportSuite("easim soak", time: took, cases, output: headline)
+  }
+
+  /// A description of the run, used as the title of a page.
+  public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
+
+  /// How many worlds were run, how many failed, how many corner cases were reached, and how many times faults took
+  /// effect.
+  public var figures: [ReportFigure] {
+    [
+      ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),
+      ReportFigure("corners reached", SoakCoverage.Corner.allCases.count { coverage[$0] > 0 }, moreIsBetter: true),
+      ReportFigure("faults took effect", Fault.format.names.reduce(0) { $0 + coverage[fault: $1] }),
+    ]
+  }
+
+  /// The failing worlds with their shrunk scenarios, and how many times each corner case was reached.
+  public var sections: [PageSection] {
+    let shrunk = failures.compactMap { failure in
+      failure.shrunk.map {
+        "<details><summary>\(MarkupText.escaped(line(of: failure)))</summary><pre>\(MarkupText.escaped($0.scenario))</pre>"
+          + "</details>"
+      }
+    }
+    let corners = SoakCoverage.Corner.allCases.map { [$0.name, coverage[$0].groupedDigits] }
+    return [
+      PageSection("Failing worlds, made smaller", shrunk.joined(separator: "\n")),
+      PageSection("Corners of the protocol", PageTable.table(["corner", "reached"], corners, numbers: 1)),
+      PageSection("Hash of all worlds", "<p>\(hash)</p>"),
+    ].compactMap(\.self)
+  }
+}
+
+extension SoakReport: Report {
+  /// The value that identifies the format in report files.
+  public static let kind = "soak report"
+  /// The limits for report files: a hundred failures with twenty broken rules each, and ten scenarios.
+  public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
+  /// The keys in report files.
+  public static let format = Record(kind, "the findings of an `easim soak` run", SoakReport()) {
+    headerFields
+    verdictFields
+    Field("program", \.program, .text, "the program and its version", isRequired: true)
+    Field("profile", \.profile, .optional(.text), "the profile of all accessories")
+    Field("forbidden", \.forbidden, .list(of: .corner, count: 0...100), "what was forbidden")
+    Field("first", \.first, .integer(0...UInt64(Int.max)), "the first seed of the whole run", isRequired: true)
+    Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "number of seeds of the whole run", isRequired: true)
+    Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
+    Field("ending", \.stoppedBy, .ending, "`complete`, or `stopped by` and a signal", isRequired: true)
+    Field("allowEmpty", \.allowsEmpty, .boolean, "whether the run passes even if no world was played")
+    Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "number of worlds played", isRequired: true)
+    Field("failures", \.failureCount, .tally, "number of worlds that failed", isRequired: true)
+    Field("hash", \.hash, .hash, "the sum of the hashes of all worlds", isRequired: true)
+    Field(confirmed: "missing", .list(of: .text), "cases that should have been reached") { $0.missing }
+    Field("coverage", \.coverage, .object(corners), "number of times each case was reached", isRequired: true)
+    Field("faults", \.coverage, .object(faults), "number of times each fault took effect", isRequired: true)
+    Field(
+      "failed", \.failures, .list(of: .object(Failure.format), count: 0...mostFailures), "the first failures",
+      isRequired: true)
+  }.checked { report, object in
+    if report.counted == nil {
+      object.error("the counts of the report add up to more than \(CountSum.most)")
+      return
+    }
+    let share = report.shards.share(of: report.seeds)
+    if report.worlds > share || report.stoppedBy == nil && report.worlds < share {
+      object.error("worlds", "has \(report.worlds.counted("world")), but a complete run of these seeds has \(share)")
+    }
+    let kept = min(report.failureCount, mostFailures)
+    if report.failureCount > report.worlds || report.failures.count != kept {
+      let listed = "\(report.failures.count) are listed in 'failed'"
+      object.error("failures", "there are \(report.failureCount) of \(report.worlds.counted("world")), but \(listed)")
+    }
+    if report.failureCount == 0, let corner = report.forbidden.first(where: { report.coverage[$0] > 0 }) {
+      object.error("failures", "is 0, but '\(corner.word)' was reached, which is forbidden")
+    }
+    let seeds = report.failures.map(\.seed)
+    if zip(seeds, seeds.dropFirst()).contains(where: { $0 >= $1 })
+      || !seeds.allSatisfy({ $0 >= report.first && $0 - report.first < UInt64(report.seeds) })
+    {
+      object.error("failed", "a seed appears twice, is out of order, or is not part of the run")
+    }
+  }
+
+  private static let corners = Record("coverage", "number of times each case was reached", SoakCoverage()) {
+    SoakCoverage.Corner.allCases.map { Field($0.word, \.[$0], .tally, $0.name, isRequired: true) }
+  }
+
+  private static let faults = Record("faults", "number of times each fault took effect", SoakCoverage()) {
+    Fault.format.names.map { Field($0, \.[fault: $0], .tally, "", isRequired: true) }
+  }
+}
+
+extension SoakReport.Failure {
+  fileprivate static let format = Record("failure", "a world that failed", Self()) {
+    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
+    Field(
+      "violations", \.violations, .list(of: .object(SoakViolation.format), count: 1...1_000),
+      "the broken rules", isRequired: true)
+    Field("shrunk", \.shrunk, .optional(.object(SoakReport.Shrunk.format)), "the world made smaller")
+  }
+}
+
+extension SoakViolation {
+  fileprivate static let format = Record("violation", "a broken rule", Self(SoakRule(""), "")) {
+    Field("rule", \.rule, .rule, "which rule", isRequired: true)
+    Field("nanoseconds", \.time, .instant, "the world's time when it happened", isRequired: true)
+    Field("text", \.text, .text, "what was seen", isRequired: true)
+  }
+}
+
+extension SoakReport.Shrunk {
+  fileprivate static let format = Record("shrunk", "a world made smaller", Self()) {
+    Field("before", \.before, .text, "the size of the seed's world", isRequired: true)
+    Field("after", \.after, .text, "its size", isRequired: true)
+    Field("worlds", \.worlds, .tally, "number of worlds played to find the smaller one", isRequired: true)
+    Field("scenario", \.scenario, .text, "the world as a scenario file", isRequired: true)
+  }
+}
+
+extension Format<UInt64> {
+  /// A hash is written as text because not every JSON reader supports 64-bit numbers.
+  fileprivate static let hash = parsed(
+    TextShape(pattern: "^[0-9]+$"), expected: "a hash: a 64-bit number", { UInt64($0) }, text: { "\($0)" })
+}
+
+extension Format<SoakRule> {
+  /// Any word is accepted because later versions may add rules.
+  fileprivate static let rule: Format = Format<String>.text.map(SoakRule.init, back: \.description)
+}
+
+extension Format<SoakCoverage.Corner> {
+  fileprivate static let corner = words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })
 }

@@ -166,3 +166,175 @@ extension Shape {
     if case .words(let words) = self { words } else { [] }
   }
 }
+
+/// An entry in the table of easim's commands, which the parser, `--help` and completion use.
+///
+/// Options and details are created only when they are needed. Creating them for all commands would take longer than
+/// most commands take to run, because some options list the names of profiles, faults and control methods.
+struct CommandSpec: Sendable {
+  let name: String
+  let summary: String
+  var details: String { makeDetails() }
+  let examples: [String]
+  var operands: [OperandSpec] { optionsType.operandSpecs }
+  var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
+  /// Parses the words and runs the command, or returns nil if the words ask for help.
+  let run: @Sendable ([String], Console) throws -> ExitCode?
+
+  private let makeDetails: @Sendable () -> String
+  let optionsType: any CommandOptions.Type
+
+  init<Options: CommandOptions>(
+    name: String, summary: String, details: @escaping @autoclosure @Sendable () -> String, examples: [String],
+    run: @escaping @Sendable (Options, Console) throws -> ExitCode
+  ) {
+    (self.name, self.summary, self.examples) = (name, summary, examples)
+    (makeDetails, optionsType) = (details, Options.self)
+    self.run = { words, console in
+      guard let options = try CommandLineReader<Options>.read(words) else { return nil }
+      console.isJSON = options.shared.isJSON
+      console.showsMessages = !options.shared.hidesMessages
+      return try run(options, console)
+    }
+  }
+
+  func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
+}
+
+struct OptionSpec: Sendable {
+  let name: String
+  var short: String?
+  /// The placeholder for the value in `--help`, or nil if the option takes no value.
+  var value: String?
+  var summary: String
+  var standard: String?
+  /// The values that completion offers, or an empty array if the option also accepts other values.
+  var choices: [String] = []
+  var isRepeatable = false
+  /// The heading above the option in help, or nil to use the previous option's heading.
+  var group: String?
+
+  static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
+}
+
+struct OperandSpec: Sendable {
+  /// The placeholder in the usage line, such as "PROFILE…" or "[ADDR]".
+  let placeholder: String
+  let count: ClosedRange<Int>
+  /// The words that the operand accepts, or an empty array if it accepts any word.
+  var choices: [String] = []
+}
+
+struct CommandLineReader<Options: CommandOptions> {
+  private var given: [(option: Option<Options>, value: String)] = []
+  private var asksForHelp = false
+  private var words: [String] = []
+
+  /// Returns the options, or nil if the user asks for help. The error for an unknown word suggests the nearest valid
+  /// word.
+  static func read(_ words: [String]) throws -> Options? {
+    let reader = try CommandLineReader(words)
+    return reader.asksForHelp ? nil : try reader.options()
+  }
+
+  /// Separates the words into options and operands, without reading their values yet.
+  private init(_ words: [String]) throws {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        self.words += rest
+        break
+      }
+      guard word.hasPrefix("-"), word.count > 1 else {
+        self.words.append(word)
+        continue
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      try take(parts[0], inline: parts.count > 1 ? parts[1] : nil, from: &rest)
+    }
+  }
+
+  private mutating func take(_ name: String, inline: String?, from rest: inout ArraySlice<String>) throws {
+    if name == OptionSpec.help.name || name == OptionSpec.help.short {
+      if inline != nil { throw UsageError("--help takes no value") }
+      asksForHelp = true
+      return
+    }
+    guard let option = Options.options.first(where: { $0.spec.name == name || $0.spec.short == name }) else {
+      throw UsageError("unknown option '\(name)'\(hint(for: name))")
+    }
+    let spec = option.spec
+    guard let placeholder = spec.value else {
+      if inline != nil { throw UsageError("\(spec.name) takes no value") }
+      given.append((option, ""))
+      return
+    }
+    guard let value = inline ?? rest.popFirst() else {
+      throw UsageError("\(spec.name) needs a value: \(spec.name) \(placeholder)")
+    }
+    if !spec.isRepeatable, given.contains(where: { $0.option.spec.name == spec.name }) {
+      throw UsageError("\(spec.name) is given twice")
+    }
+    given.append((option, value))
+  }
+
+  /// Returns a hint that names either the option that the user probably meant or the commands with that option.
+  private func hint(for name: String) -> String {
+    let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
+    let near = Suggestion.nearest(to: name, in: names)
+    let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
+    // An option of another command with exactly this name is a better suggestion than an option of this command that
+    // merely begins with the name.
+    guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
+    return ": it is an option of \(others.joined(separator: ", "))"
+  }
+
+  private func options() throws -> Options {
+    var options = Options()
+    let operands = try operands()
+    for (option, value) in given {
+      try Self.naming("\(option.spec.name) \(value.isEmpty ? "''" : value): ") { try option.take(value, &options) }
+    }
+    let names = Set(given.map(\.option.spec.name))
+    for rule in Options.rules {
+      if let complaint = rule.complaint(given: names) { throw UsageError(complaint) }
+    }
+    for (operand, word) in operands {
+      try Self.naming("'\(word)': ") { try operand.take(word, &options) }
+    }
+    return options
+  }
+
+  private func operands() throws(UsageError) -> [(operand: Operand<Options>, word: String)] {
+    var rest = words[...]
+    var found: [(operand: Operand<Options>, word: String)] = []
+    for operand in Options.operands {
+      let taken = rest.prefix(operand.spec.count.upperBound)
+      guard taken.count >= operand.spec.count.lowerBound else {
+        throw UsageError("\(operand.spec.placeholder) is missing")
+      }
+      found += taken.map { (operand, $0) }
+      rest = rest.dropFirst(taken.count)
+    }
+    if let extra = rest.first { throw UsageError("unexpected argument '\(extra)'") }
+    return found
+  }
+
+  private static func naming(_ place: String, _ read: () throws -> Void) throws {
+    do { try read() } catch let error as OptionError { throw UsageError("\(place)\(error)") }
+  }
+}
+
+enum CommandWords {
+  /// The reason easim rejects the command line before parsing it, or nil if every word is valid UTF-8. Swift
+  /// replaces invalid bytes, so a word with such bytes would name the wrong file or send the wrong bytes to an
+  /// accessory.
+  static var complaint: String? {
+    let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+    for (index, word) in words.enumerated() {
+      guard let word, String(validatingCString: word) == nil else { continue }
+      return "argument \(index) is not UTF-8: pass bytes for an accessory with --hex or --file"
+    }
+    return nil
+  }
+}
