@@ -85,7 +85,6 @@ public struct SoakRecipe: Sendable {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// Returns the command that replays a seed's world with a profile and with forbidden corner cases.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

@@ -123,9 +123,7 @@ public final class World {
     let accessory: SimulatedAccessory
     let port: LoopbackPort?
     @exclusivity(unchecked) var faults: [CableFault]
-    /// Observers of this accessory's cables, in addition to the world's own observers.
     @exclusivity(unchecked) var taps: CableTaps?
-    /// The fault channels on the accessory's cables. Each channel is stored with its end of the cable.
     @exclusivity(unchecked) var channels: [(channel: FaultChannel, end: Cable.End)] = []
 
     init(_ accessory: SimulatedAccessory, _ port: LoopbackPort?, _ faults: [CableFault]) {
@@ -234,13 +232,12 @@ public final class World {
     for (channel, _) in entry.channels { FaultTally.add(channel, to: &faultsPast) }
   }
 
-  /// Returns the number that identifies the accessory in the device's events.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
   private func entry(of accessory: SimulatedAccessory) -> Entry? {
-    accessories.values.first { $0.accessory === accessory }
+    number(of: accessory).flatMap { accessories[$0] }
   }
 
   /// Replaces the faults on the future cables of an accessory. If ``Settings/faultsMayChange`` is true, also replaces

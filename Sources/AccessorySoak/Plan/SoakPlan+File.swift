@@ -52,7 +52,6 @@ extension SoakPlan {
     Self.format(ScenarioNames(accessories: accessories.map(\.name), apps: apps.map(\.name))).tree(self)
   }
 
-  /// Returns the format of plan files in which the given names can be used.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak (docs/scale.md)", Self()

@@ -262,7 +262,6 @@ enum SoakFaults {
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  /// Returns the faults that do the given kind of harm. Each fault is repeated according to its weight.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -281,7 +280,6 @@ enum SoakFaults {
     }
   }
 
-  /// Returns the fault with random parameters. If the fault affects packets, `packets` selects them.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {
@@ -329,23 +327,19 @@ enum SoakFaults {
       loss.packets = packets
       loss.packets.burst = random.spread(1...12)
       fault.effect = .loss(loss)
-      fault.acts = directions(&random)
     case .duplicate(var duplicate):
       duplicate.packets = packets
       duplicate.copies = random.spread(1...4)
       fault.effect = .duplicate(duplicate)
-      fault.acts = directions(&random)
     case .reorder(var reorder):
       reorder.packets = packets
       reorder.by = random.spread(1...12)
       reorder.wait = random.milliseconds(1...100)
       fault.effect = .reorder(reorder)
-      fault.acts = directions(&random)
     case .noise(var noise):
       noise.packets = packets
       noise.bytes = random.spread(1...300)
       fault.effect = .noise(noise)
-      fault.acts = directions(&random)
     case .corrupt(var corrupt):
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
@@ -357,13 +351,9 @@ enum SoakFaults {
         (corrupt.mendsSum, corrupt.part) = (true, .header)
       }
       fault.effect = .corrupt(corrupt)
-      fault.acts = directions(&random)
     }
+    if likelihood(of: plain.effect).0 == .packets { fault.acts = random.pick([.both, .both, .in, .out]) }
     return fault
-  }
-
-  private static func directions(_ random: inout PlanRandom) -> Fault.Directions {
-    random.pick([.both, .both, .in, .out])
   }
 }
 

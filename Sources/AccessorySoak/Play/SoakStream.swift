@@ -65,7 +65,6 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes this end reads before it stops, or nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -86,13 +85,11 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
-  /// Starts the stream. The stream must already be the session's handler.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// Stops writing, cancels any planned close, and reads everything that arrives, because the world is about to end.
   func settle() {
     isSettling = true
     left = 0
@@ -215,7 +212,9 @@ final class SoakStream: SessionHandler {
     settle()
     account[end].end = reason
     record.hash.add(reason.description)
-    guard end == .device || reason.isNoticedByOneEndOnly else { return }
+    // Only one end notices that bytes were not read.
+    let isCounted = if case .notRead = reason { true } else { end == .device }
+    guard isCounted else { return }
     switch reason {
     case .refused: record.coverage[.sessionRefused] += 1
     case .notRead: record.coverage[.sessionEndedUnread] += 1
@@ -224,12 +223,6 @@ final class SoakStream: SessionHandler {
     case .linkDown: record.coverage[.sessionEndedByLink] += 1
     case .channelEnded: record.coverage[.sessionEndedByCable] += 1
     }
-  }
-}
-
-extension SessionEnd {
-  fileprivate var isNoticedByOneEndOnly: Bool {
-    if case .notRead = self { true } else { false }
   }
 }
 
@@ -262,7 +255,6 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes the bytes from the device.
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered or handles the session without this record.
   let isIgnored: Bool
@@ -271,7 +263,6 @@ final class SoakAccount {
   /// How many times the link had already gone down when this session was opened.
   let linkDownsBefore: Int
 
-  /// - Parameter isHostile: the plan's ``SoakPlan/isHostile``.
   init(accessory: Int, _ plan: SoakPlan, isHostile: Bool, id: UInt16, number: Int, linkDowns: Int) {
     self.accessory = accessory
     self.id = id

@@ -28,10 +28,8 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken, which measures its cost independently of the machine.
   private(set) var stepCount = 0
 
-  /// The maximum number of steps. A world that needs more is considered stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -96,7 +94,6 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Runs the world to its end. Call this method only once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {

@@ -30,7 +30,6 @@ public struct SoakReport: Equatable, Sendable {
     public var scenario = ""
   }
 
-  /// The maximum number of failures to list. Failures beyond this number are only counted.
   static let mostFailures = 100
   /// A run with fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000

@@ -34,7 +34,6 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// Returns a Markdown page: what happened, how to play the scenario, how an app survives it, and which client fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     let numbers = reproduces.map(FieldNumber.described)

@@ -87,6 +87,9 @@ public final class ScenarioPlayer {
       inRealTime: sever != nil)
   }
 
+  /// The verdict on the app in its current state. Read the verdict before ``tearDown()``, which ends the sessions.
+  public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
+
   /// Stops the app and unplugs everything. Run the loop briefly after this call, so that both sides notice the unplug.
   public func tearDown() {
     stop()
@@ -113,11 +116,6 @@ public struct ScenarioVerdict: Equatable, Sendable {
     passed = comparison.difference == nil && report.isServing
     text = comparison.difference.map { "\($0); \(report.text)" } ?? report.text
   }
-}
-
-extension ScenarioPlayer {
-  /// The verdict on the app in its current state. Read the verdict before ``tearDown()``, which ends the sessions.
-  public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }
 
 /// Performs the actions in a scenario that affect the device and the app, and compares the app's events with the
@@ -242,7 +240,7 @@ public final class ScenarioDevice {
 /// side.tearDown()
 /// ```
 public final class ScenarioAccessories {
-  private let ports: [String: ScenarioPort]
+  private var cables: [String: ScenarioCables] = [:]
   private var parts: [String: SimulatedAccessory] = [:]
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
@@ -268,20 +266,20 @@ public final class ScenarioAccessories {
     self.loop = loop
     self.report = report
     let faults = scenario.speed.faults + scenario.faults.filter { $0.end == .accessory }.map(\.fault)
-    let wrapped = zip(scenario.accessories, ports).map { ($0.name, ScenarioPort($1, faults: faults, on: loop)) }
-    self.ports = Dictionary(wrapped, uniquingKeysWith: { first, _ in first })
-    for part in scenario.accessories {
-      guard let port = self.ports[part.name] else { continue }
+    for (part, port) in zip(scenario.accessories, ports) {
+      let own = ScenarioCables(on: loop)
+      own.onCable = { [unowned self] in timeline.release() }
+      cables[part.name] = own
       parts[part.name] = SimulatedAccessory(
-        part.profile, at: port, authenticator: coprocessor(part.profile), on: loop, report: report)
-      port.onCable = { [unowned self] in timeline.release() }
+        part.profile, at: WrappedPort(port) { own.wrap($0, faults: faults, on: loop) },
+        authenticator: coprocessor(part.profile), on: loop, report: report)
     }
   }
 
   /// Whether all steps have been performed and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is connected to a cable.
-  public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
+  public var hasDevice: Bool { cables.values.contains(where: \.hasCable) }
   /// The reason why the scenario cannot continue, for example because an address is in use.
   public private(set) var failure: (any Error)?
 
@@ -297,10 +295,10 @@ public final class ScenarioAccessories {
   }
 
   private func pull(_ name: String) {
-    guard let part = parts[name], let port = ports[name] else { return }
+    guard let part = parts[name], let own = cables[name] else { return }
     let name = part.profile.identity.name
     report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
-    port.pull()
+    own.pull()
     // The accessory notices the unplug only when its channel ends.
     loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
   }
@@ -316,41 +314,24 @@ extension World.Settings.CableSpeed {
   }
 }
 
-/// A port that reports when a device connects. The cable at this port can be unplugged.
-private final class ScenarioPort: Port {
+/// The cables at an accessory's port, of which the first can be unplugged.
+private final class ScenarioCables {
   var onCable: () -> Void = {}
-  private let inner: any Port
-  private let faults: [Fault]
-  private let loop: any EventLoop
   private var random: SeededRandom
   private weak var cable: SeverableChannel?
 
-  init(_ inner: any Port, faults: [Fault], on loop: any EventLoop) {
-    self.inner = inner
-    self.faults = faults
-    self.loop = loop
-    random = loop.random.derived("line")
-  }
+  init(on loop: any EventLoop) { random = loop.random.derived("line") }
 
-  var place: String { inner.place }
   var hasCable: Bool { cable?.isOver == false }
 
-  func show(_ appearance: PortAppearance) { inner.show(appearance) }
-
-  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
-    try inner.open { [unowned self] event in
-      guard case .cable(let cable, let device) = event else { return onEvent(event) }
-      let severable = SeverableChannel(around: cable.main, on: loop)
-      // Keep only the cable of the first device, because the accessory refuses a second device.
-      if !hasCable { self.cable = severable }
-      onCable()
-      let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
-        faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
-      onEvent(.cable(faulty, from: device))
-    }
+  func wrap(_ bare: Cable, faults: [Fault], on loop: any EventLoop) -> Cable {
+    let severable = SeverableChannel(around: bare.main, on: loop)
+    // Keep only the cable of the first device, because the accessory refuses a second device.
+    if !hasCable { cable = severable }
+    onCable()
+    return bare.wrapped(main: { _ in severable }, side: { $1 }).faulty(
+      faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
   }
-
-  func close() { inner.close() }
 
   func pull() { cable?.pull() }
 }

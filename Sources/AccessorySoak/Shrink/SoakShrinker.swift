@@ -100,7 +100,6 @@ public struct SoakShrinker {
     }
   }
 
-  /// Keeps a change if the rule is still broken afterwards, and returns true if it was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
     guard var smaller = try? SoakPlan(tree, ScenarioNames(in: tree)), smaller != plan else { return false }
@@ -203,7 +202,6 @@ extension JSON5Value {
     }
   }
 
-  /// Returns copies of this tree in which one inner value differs.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):

@@ -6,9 +6,7 @@ import IAP2
 
 /// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
-  /// The maximum number of violations to record. Recording more would not help to explain a failure.
   private static let most = 20
-  /// The maximum length of a violation's text, which keeps reports small.
   private static let longest = 1_000
 
   // Exclusivity checking is off because every packet and event is recorded. No other code runs while these properties
@@ -24,7 +22,6 @@ final class SoakRecord {
   /// How many times the link at either end of a cable went down, including when the device reset it.
   @exclusivity(unchecked) private(set) var linkDowns = 0
 
-  /// Whether an event has been recorded since this flag was last reset.
   @exclusivity(unchecked) var hasNews = false
 
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {

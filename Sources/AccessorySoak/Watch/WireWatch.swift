@@ -102,7 +102,6 @@ final class WireWatch: CableWitness {
 
 /// How far the setup between the ends of a cable has progressed, according to the packets on the wire.
 private struct LinkProgress {
-  /// The corner case that is reached if the cable is cut at this moment.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false

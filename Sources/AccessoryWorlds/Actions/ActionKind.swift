@@ -76,7 +76,6 @@ extension WorldAction {
     }
   }
 
-  /// The name of the accessory or app that the action affects, if any.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -87,7 +86,6 @@ extension WorldAction {
   }
 }
 
-/// The keys that actions can have. Each action uses some of these keys.
 struct ActionKeys: Equatable, Sendable {
   var of: String?
   var sessions: AppAction.Sessions?
@@ -118,7 +116,6 @@ struct ActionRows {
 
   private let names: ScenarioNames
 
-  /// Prepares to create rows. `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
   func callAsFunction(
@@ -128,7 +125,6 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// Creates a row for an action that has these keys. `make` receives the subject's name and the values of the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction

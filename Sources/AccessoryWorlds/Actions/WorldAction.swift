@@ -133,7 +133,6 @@ extension WorldAction {
       ]
   }
 
-  /// Returns the rows for the actions on apps. Every role uses the same words for the actions.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {
@@ -196,7 +195,6 @@ package struct ActionPlayer {
   /// Returns the accessory with this name, or nil if the accessory is in another process.
   package var accessory: (String) -> SimulatedAccessory? = { _ in nil }
   var device: Device?
-  /// Returns the serial number that the device uses to identify an accessory.
   package var serial: (String) -> String? = { _ in nil }
   package var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
   var change: ([CableFault], String) -> Void = { _, _ in }
@@ -222,7 +220,6 @@ package struct ActionPlayer {
     }
   }
 
-  /// Performs an action, or throws an error if a port cannot be opened.
   package func perform(_ action: WorldAction, _ reason: String = "unplugged") throws {
     switch action {
     case .accessory(let action, let name): try accessory(name)?.perform(action, reason)

@@ -143,7 +143,6 @@ extension Scenario {
   /// The events that expectations can name. Apps can see all of these events.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if expectations can name this event: a notification to the app, or the beginning or end of a session.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -98,9 +98,7 @@ extension Scenario.Expectation: CustomStringConvertible {
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether all steps have been performed and the wait after the last step is over.
   package private(set) var isOver = false
-  /// The zero point of the scenario's timeline.
   package private(set) var beginning: Instant
 
   private let scenario: Scenario
@@ -110,7 +108,6 @@ package final class ScenarioTimeline {
   /// How many steps are performed before the clock pauses, or nil if the clock never pauses or has resumed.
   private var held: Int?
 
-  /// Creates a timeline without starting it. If `holds` is set, the clock pauses at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {

@@ -13,7 +13,6 @@ extension Scenario {
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// Returns the format of scenario files. `names` contains the names that a file can refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "the events that affect accessories, cables, the device and an app, and what the app must see", base
@@ -53,7 +52,6 @@ extension Scenario {
 }
 
 package struct ScenarioNames: Sendable {
-  /// The library for looking up profiles.
   package var profiles = ProfileLibrary()
   /// The names that the file gives to accessories, or nil if names are not checked.
   package var accessories: [String]?
@@ -73,7 +71,6 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the names that the file defines, and then the whole file.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -84,7 +81,6 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario whose result depends on the events that an app sees.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -283,7 +279,6 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// Returns the format for the name of an accessory or an app. If `names` is nil, any name is accepted.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }
@@ -301,8 +296,6 @@ extension Format<UInt64> {
   package static let seed = integer(0...UInt64(Int64.max))
 }
 
-// Steps, as written in files. Each step has a time and an action (``WorldAction``).
-
 extension Scenario.Step {
   package static func format(_ names: ScenarioNames, for tool: ActionKind.Tool = .scenarios) -> Format<Self> {
     let time = Record(
@@ -318,7 +311,6 @@ extension Scenario.Step {
 }
 
 extension Format {
-  /// Returns the format of steps, which must be in chronological order.
   package static func steps<Step>(
     of format: Format<Step>, at time: @escaping @Sendable (Step) -> Duration
   ) -> Format where Value == [Step] {
@@ -340,8 +332,6 @@ extension Format {
   }
 }
 
-/// The app in a scenario. The section defines what the app's Info.plist declares, how the system treats the app, and
-/// what the app sends.
 struct ScenarioAppSection: Equatable {
   var settings = AppSettings()
   var payload = 2_000
@@ -371,7 +361,6 @@ struct ScenarioAppSection: Equatable {
 }
 
 extension AppRules {
-  /// The format of this section in scenarios and in the control protocol.
   package static let format = Record(
     "rules", "how the system treats the app where iOS versions differ or the behavior is undocumented",
     AppRules()

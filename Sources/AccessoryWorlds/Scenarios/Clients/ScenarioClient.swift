@@ -25,7 +25,6 @@ public class ScenarioClient: AppHandler {
   }
 
   final var payload: [UInt8] = []
-  /// How often to send the payload over an open session, or nil to send it only once.
   final var interval: Duration?
   final var onCrash: (String) -> Void = { _ in }
   final var beginning: Instant
@@ -136,7 +135,6 @@ public class ScenarioClient: AppHandler {
     send(over: current.session, current.accessory, app)
   }
 
-  /// Detects the end of the session even though no reply is expected.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
@@ -196,7 +194,6 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the app's process. The client's code is not called again.
   final func endProcess() {
     hasEnded = true
     conversation = nil

@@ -12,7 +12,6 @@ package final class ScenarioApp {
 
   private let scenario: Scenario
   private let type: ScenarioClient.Type
-  /// Whether this is not the app under test but another app on the device.
   private let isOther: Bool
   private var name: String { isOther ? "the other app" : "the app" }
   private let device: Device
@@ -51,7 +50,6 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Performs a step that affects this app, another SDK in its process, or the other app.
   package func perform(_ action: AppAction, of role: WorldAction.Role) {
     switch role {
     case .tested, .named: perform(action)
@@ -79,7 +77,6 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops the app and ends its sessions, including sessions that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -220,7 +217,6 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Performs a step for the SDK in the app with this view. If the app is not running, the view is nil.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this step is skipped: a step of another SDK") }
     switch action {
