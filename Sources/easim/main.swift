@@ -4,7 +4,6 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// Parses a command line and runs the command. Turns errors into messages and exit codes.
 private func execute(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))

@@ -60,7 +60,6 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates an option that can be given several times; its values are stored in an array.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String
@@ -81,21 +80,13 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in try read(&root[keyPath: path], word) }
   }
 
-  func described(_ summary: String) -> Option {
-    var option = self
-    option.spec.summary = summary
-    return option
-  }
+  func described(_ summary: String) -> Option { with(\.summary, summary) }
+  func heading(_ title: String) -> Option { with(\.group, title) }
+  func standard(_ text: String?) -> Option { with(\.standard, text) }
 
-  func heading(_ title: String) -> Option {
+  private func with<Value>(_ path: WritableKeyPath<OptionSpec, Value>, _ value: Value) -> Option {
     var option = self
-    option.spec.group = title
-    return option
-  }
-
-  func standard(_ text: String?) -> Option {
-    var option = self
-    option.spec.standard = text
+    option.spec[keyPath: path] = value
     return option
   }
 }
@@ -147,7 +138,6 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns an error message for the command line, or nil if it is valid.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -161,7 +151,6 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The accepted words, or an empty array if any other word is accepted as well.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }
@@ -230,14 +219,11 @@ struct CommandLineReader<Options: CommandOptions> {
   private var asksForHelp = false
   private var words: [String] = []
 
-  /// Returns the options, or nil if the user asks for help. The error for an unknown word suggests the nearest valid
-  /// word.
   static func read(_ words: [String]) throws -> Options? {
     let reader = try CommandLineReader(words)
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Separates the words into options and operands, without reading their values yet.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -278,7 +264,6 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// Returns a hint that names either the option that the user probably meant or the commands with that option.
   private func hint(for name: String) -> String {
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)

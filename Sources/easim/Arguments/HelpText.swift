@@ -81,7 +81,6 @@ enum ManualPage {
       """
   }
 
-  /// Returns the title and the summary that `apropos` searches.
   private static func head(_ name: String, _ summary: String) -> String {
     """
     .TH \(escaped(name.uppercased())) 1 "\(Version.date ?? "")" "easim \(Version.current)" "easim"

@@ -12,14 +12,10 @@ struct SharedOptions: Sendable {
   var isJSON = false
   var hidesMessages = false
   var timeout = Duration.seconds(10)
-  /// The path of `--transcript`; `-` means stderr.
   var transcript: String?
-  /// How many bytes of each payload the transcript shows, as set by `--bytes`.
   var transcriptBytes: Int?
-  /// The path of `--capture`; `-` means stdout.
   var capture: String?
   var trace: String?
-  /// The value of `--trace-limit` in bytes.
   var traceLimit: Int?
   var faults: [Fault] = []
   var allowsRemote = false
@@ -208,7 +204,6 @@ extension Option {
     ).standard(nil)
   }
 
-  /// The option that sets how long a command watches for unexpected extra bytes.
   static var settleAfter: Option {
     Option(
       "--settle-after", \.shared.settleAfter, .duration,
@@ -259,14 +254,12 @@ extension [Address] {
 }
 
 extension OneOf {
-  /// Reads the value of an option such as --quirk.
   func read(option text: String) throws(OptionError) -> Root {
     do { return try read(text) } catch { throw OptionError(valueOf: error) }
   }
 }
 
 extension OptionError {
-  /// Creates an error for an option's value. The error shows each mistake and its column.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

@@ -51,7 +51,6 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects, disconnects, warnings, faults and alerts, or every event with `--json`.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -250,8 +249,7 @@ extension BurstReport.Making {
     return made
   }
 
-  /// Converts a field of `utsname`, which ends with a zero byte, to a string.
   private static func text<Field>(_ field: inout Field) -> String {
-    withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    withUnsafeBytes(of: &field) { String(terminated: $0) }
   }
 }

@@ -58,7 +58,6 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   return try CheckSession(options, cases, output, runtime, console).run()
 }
 
-/// Starts the Python process that runs the user's own test cases.
 private func readCases(_ file: String, on runtime: CommandRuntime, _ console: Console) throws -> OwnCases {
   let python = getenv("EASIM_PYTHON").map { String(cString: $0) } ?? "python3"
   do {

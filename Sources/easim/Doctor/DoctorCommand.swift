@@ -95,7 +95,7 @@ enum Machine {
   private static var kernel: Examination.Finding {
     var name = utsname()
     uname(&name)
-    let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let release = withUnsafeBytes(of: &name.release) { String(terminated: $0) }
     let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
     let isRecent = numbers.count == 2 && (numbers[0], numbers[1]) >= (5, 11)
     return isRecent

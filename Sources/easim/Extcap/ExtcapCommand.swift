@@ -85,7 +85,6 @@ struct ExtcapInterface {
 
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// Returns the cables of all running programs that use this local directory.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
     return captureSockets(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }

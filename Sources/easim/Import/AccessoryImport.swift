@@ -19,7 +19,7 @@ struct AccessoryImport {
   static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
-    for line in DumpLines.split(bytes, file: file, problems) { reader.read(line) }
+    for line in DumpLine.split(bytes, file: file, problems) { reader.read(line) }
     reader.finish()
     return AccessoryImport(accessories: reader.accessories, problems: problems.problems)
   }
@@ -54,8 +54,8 @@ struct DumpReader {
     self.problems = problems
   }
 
-  mutating func read(_ line: DumpLines.Line) {
-    if DumpLine.isOpening(line.text) {
+  mutating func read(_ line: DumpLine) {
+    if line.isOpening {
       cutShort()
       state = .inside(Draft(line: line.number))
       return
@@ -64,7 +64,7 @@ struct DumpReader {
     case .between: break
     case .inside(let draft): readField(line, draft)
     case .inProtocols(let draft):
-      if DumpLine.isClosing(line.text) || DumpLine.field(in: line.text) != nil {
+      if line.isClosing || line.field != nil {
         problem(.warning, line.number, "the list of protocols before this line is not closed by ')'")
         readField(line, draft)
       } else {
@@ -80,11 +80,11 @@ struct DumpReader {
     }
   }
 
-  private mutating func readField(_ line: DumpLines.Line, _ soFar: Draft) {
+  private mutating func readField(_ line: DumpLine, _ soFar: Draft) {
     var draft = soFar
     state = .inside(draft)
-    guard let (field, value) = DumpLine.field(in: line.text) else {
-      if DumpLine.isClosing(line.text) {
+    guard let (field, value) = line.field else {
+      if line.isClosing {
         state = .between
         complete(draft)
       } else if !line.text.allSatisfy(\.isWhitespace) {
@@ -101,13 +101,13 @@ struct DumpReader {
     guard field == "protocols" else { return }
     let list = value.drop { $0 == " " }
     if list.first == "(", DumpLine.value(value) != nil {
-      readProtocols(DumpLines.Line(text: list.dropFirst(), number: line.number), draft)
+      readProtocols(DumpLine(text: list.dropFirst(), number: line.number), draft)
     } else if DumpLine.value(value) != nil {
       problem(.error, line.number, "expected '(' after 'protocols:', followed by one name per line")
     }
   }
 
-  private mutating func readProtocols(_ line: DumpLines.Line, _ soFar: Draft) {
+  private mutating func readProtocols(_ line: DumpLine, _ soFar: Draft) {
     var draft = soFar
     for element in DumpLine.elements(of: line.text) {
       if element == ")" {
@@ -243,25 +243,25 @@ private struct DumpProfile {
   }
 }
 
-enum DumpLines {
-  struct Line {
-    var text: Substring
-    var number: Int
-  }
+/// A line of a debug description. Logs may put any prefix in front of a line, so the parser searches for known field
+/// names. To find a closing brace, the parser looks at the line's last word.
+struct DumpLine {
+  var text: Substring
+  var number: Int
 
-  static let opening = "<EAAccessory: 0x"
+  private static let opening = "<EAAccessory: 0x"
 
   /// The maximum number of bytes read. A day's log may be larger, but a description takes up only a few lines.
   static let limit = 16 << 20
 
-  static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
+  static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [DumpLine] {
     guard bytes.count <= limit else {
       problems.error(
         at: SourcePosition(file: file, line: 1, column: 1),
         "the text has \(bytes.count) bytes; the limit is \(limit): extract the accessory")
       return []
     }
-    var lines: [Line] = []
+    var lines: [DumpLine] = []
     for (index, slice) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
       let content = slice.last == UInt8(ascii: "\r") ? slice.dropLast() : slice
       if String(validating: content, as: UTF8.self) == nil {
@@ -275,16 +275,16 @@ enum DumpLines {
 
   /// Splits the description of an accessory that was printed as part of an array. Such a description is a single line,
   /// with line breaks, quotation marks and non-ASCII letters escaped.
-  private static func spread(_ text: String, number: Int) -> [Line] {
+  private static func spread(_ text: String, number: Int) -> [DumpLine] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
-    else { return [Line(text: text[...], number: number)] }
+    else { return [DumpLine(text: text[...], number: number)] }
     var lines = PropertyListText.unescaped(text[start...]).split(separator: "\n", omittingEmptySubsequences: false)
     if let last = lines.last, last.hasPrefix("}") { lines[lines.count - 1] = "}" }
-    return lines.map { Line(text: $0, number: number) }
+    return lines.map { DumpLine(text: $0, number: number) }
   }
 
-  static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
+  private static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
     let bytes = text.utf8
     var start = bytes.startIndex
     while let candidate = bytes[start...].firstIndex(where: { $0 == part.utf8.first }) {
@@ -297,36 +297,34 @@ enum DumpLines {
   }
 }
 
-/// Splits a line of a debug description into its parts. Logs may put any prefix in front of a line, so the parser
-/// searches for known field names. To find a closing brace, the parser looks at the line's last word.
-enum DumpLine {
-  static let fields = [
+extension DumpLine {
+  private static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
     "firmwareRevisionActive", "firmwareRevisionPending", "hardwareRevision", "dockType", "certSerial", "certData",
     "protocols", "delegate",
   ]
 
-  static func isOpening(_ line: Substring) -> Bool {
-    guard let opening = DumpLines.range(of: DumpLines.opening, in: line) else { return false }
-    return line[opening.upperBound...].drop { $0.isHexDigit && $0.isASCII }.hasPrefix(">")
+  var isOpening: Bool {
+    guard let opening = Self.range(of: Self.opening, in: text) else { return false }
+    return text[opening.upperBound...].drop { $0.isHexDigit && $0.isASCII }.hasPrefix(">")
   }
 
-  static func isClosing(_ line: Substring) -> Bool { lastWord(of: line) == "}" }
+  var isClosing: Bool { Self.lastWord(of: text) == "}" }
 
   /// Returns the field in a line and the text after its colon. A field name after two spaces (the usual layout) takes
   /// precedence over one after a single space or at the start of a line (in a log that has lost its indentation).
-  static func field(in line: Substring) -> (name: String, value: Substring)? {
-    let bytes = line.utf8
+  var field: (name: String, value: Substring)? {
+    let bytes = text.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
     for colon in bytes.indices where bytes[colon] == UInt8(ascii: ":") {
-      guard let name = fields.first(where: { bytes[..<colon].hasSuffix($0) }) else { continue }
+      guard let name = Self.fields.first(where: { bytes[..<colon].hasSuffix($0) }) else { continue }
       let before = bytes[..<colon].dropLast(name.utf8.count)
       let margin = before.hasSuffix("  ") ? 2 : before.hasSuffix(" ") || before.hasSuffix("\t") ? 1 : 0
       guard margin > 0 || before.isEmpty, margin > best?.margin ?? -1 else { continue }
       best = (margin, name, bytes.index(after: colon))
       if margin == 2 { break }
     }
-    return best.map { ($0.name, line[$0.end...]) }
+    return best.map { ($0.name, text[$0.end...]) }
   }
 
   /// Returns a value without surrounding spaces, or nil for `(null)`.
@@ -337,8 +335,8 @@ enum DumpLine {
   }
 
   /// Returns the list elements on one line. The closing `)` counts as an element.
-  static func elements(of line: Substring) -> [String] {
-    line.split(separator: ",").flatMap { piece -> [String] in
+  static func elements(of text: Substring) -> [String] {
+    text.split(separator: ",").flatMap { piece -> [String] in
       guard let word = lastWord(of: piece) else { return [] }
       if word == ")" { return [")"] }
       if word.hasSuffix(")") { return elements(of: word.dropLast()) + [")"] }

@@ -156,7 +156,6 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
 }
 
 extension CommandRuntime {
-  /// Waits until the last bytes are written or a signal arrives.
   fileprivate func flush(_ streams: PipeStreams) {
     if signalCount > 0 { return streams.abandon() }
     var isFlushed = false
@@ -165,7 +164,6 @@ extension CommandRuntime {
   }
 }
 
-/// Returns a function that prints events to stderr.
 private func makeReport(_ options: PipeOptions, _ console: Console) -> (TimelineEvent) -> Void {
   { event in
     if case .message = event.kind, !console.showsMessages { return }

@@ -13,7 +13,6 @@ protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
   /// Handles the end of a session. Returns true if the stream waits for another session.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
-  /// What to do with a stream if its client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
   /// The streams, which set this property themselves.
   var streams: PipeStreams? { get set }
@@ -96,7 +95,6 @@ final class PipeStreams {
     for relay in relays { relay.close() }
   }
 
-  /// Ends all streams, and calls `done` once everything has been written.
   func finish(_ done: @escaping () -> Void) {
     if relays.isEmpty { return done() }
     whenEmpty = done
@@ -117,7 +115,6 @@ extension SessionRelay.Ending {
 }
 
 extension SessionRelay {
-  /// Returns the exit code and message for the end of a session that uses stdin and stdout.
   func verdict(_ ending: Ending, otherEnd: String) -> (code: ExitCode, text: String?) {
     let missing = counts.lost + unsent
     let loss = missing == 0 ? "" : "; \(missing.counted("byte was", "bytes were")) not acknowledged"
@@ -135,8 +132,6 @@ extension SessionRelay {
 /// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var streams: PipeStreams?
-  /// The exit code, or nil while the command is running. If the exit code is `unreachable`, the caller prints the
-  /// message.
   private(set) var verdict: ExitCode?
   /// Keeps a waiting stream whose client disconnects, because the client may already have sent all its bytes.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
@@ -259,7 +254,6 @@ final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var streams: PipeStreams?
-  /// The exit code, or nil while the command is running.
   private(set) var verdict: ExitCode?
   /// Ends a waiting stream whose client disconnects, because the stream would otherwise take up the next session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)

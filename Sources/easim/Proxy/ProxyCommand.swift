@@ -73,7 +73,8 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
   let packets = console.isJSON ? PacketLines(console, of: "\(accessory)") : nil
   let dialer = try media.makeDialer(
     to: accessory, for: proxy, on: runtime.loop, options: cables.transport,
-    wanted: .one { LocalExclusion.isOther($0) }
+    // If both ends use the same local directory, the proxy must not connect to itself.
+    wanted: .one { $0.card?.process.pid != ProcessIdentity.current.pid }
   ) { cable in
     let wrapped = cables.wrap(cable, at: .device, place: "\(accessory)")
     return packets?.tap(wrapped, on: runtime.loop) ?? wrapped
@@ -103,13 +104,6 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
     "easim: \(counts.attachments.counted("attachment")), \(counts.fromAccessory.counted("byte")) from the accessory, "
       + "\(counts.fromDevice) from the device")
   return .done
-}
-
-/// Prevents a proxy from connecting to itself when both of its ends use the same local directory.
-private enum LocalExclusion {
-  static func isOther(_ accessory: FoundAccessory) -> Bool {
-    accessory.card.map { $0.process.pid != ProcessIdentity.current.pid } ?? true
-  }
 }
 
 /// Prints each packet as a line of JSON, in the form that `packet.list` returns.

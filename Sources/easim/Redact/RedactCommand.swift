@@ -83,7 +83,6 @@ private func place(besides path: String) -> String {
   return "\(path.dropLast(name[dot...].count)).redacted\(name[dot...])"
 }
 
-/// Prints how many secrets of each kind were replaced.
 private func printNames(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
   let counts = SecretKind.allCases.compactMap { kind in names.counts[kind].map { (kind, $0) } }
   guard console.isJSON else {

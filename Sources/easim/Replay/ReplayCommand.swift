@@ -44,9 +44,8 @@ private struct ReplayOptions: CommandOptions {
   var path = ""
   var place: String?
   var address: Address?
-  var speed = 1.0
+  var settings = ReplaySettings()
   var mask: String?
-  var takesAnyOrder = false
   var learn: String?
   var shared = SharedOptions()
 
@@ -58,7 +57,8 @@ private struct ReplayOptions: CommandOptions {
     Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
       $0 = try Address(typed: $1)
     },
-    Option("--speed", \.speed, as: "N|max", "replay delays N times as fast; max: without delays") { speed, word in
+    Option("--speed", \.settings.speed, as: "N|max", "replay delays N times as fast; max: without delays") {
+      speed, word in
       if word == "max" {
         speed = .infinity
         return
@@ -71,7 +71,9 @@ private struct ReplayOptions: CommandOptions {
     Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
     Option(
       "--learn", \.learn, .optional(.text), as: "FIRST", "print a mask of the bytes in which two recordings differ"),
-    Option("--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
+    Option(
+      "--any-order", \.settings.takesAnyOrder,
+      "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .identification, .order, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how long to wait for the accessory to connect and to answer"), .settleAfter,
@@ -82,10 +84,8 @@ private struct ReplayOptions: CommandOptions {
     [.exclusive(["--on", "--at"]), .exclusive(["--any-order", "--at"])]
     + ["--on", "--at", "--speed", "--mask", "--report"].map { .exclusive(["--learn", $0]) }
 
-  fileprivate func settings() throws -> ReplaySettings {
-    var settings = ReplaySettings()
-    settings.speed = speed
-    settings.takesAnyOrder = takesAnyOrder
+  fileprivate func wholeSettings() throws -> ReplaySettings {
+    var settings = settings
     settings.settle = shared.settleAfter
     if let mask {
       settings.mask = try PatientFile.read(named: "--mask \(mask)") { try ReplayMask.format.read(file: mask) }
@@ -98,7 +98,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let recording = try load(options.path)
   if let first = options.learn { return try learn(first, options.path, recording, console) }
   let output = try RunOutput<ReplayReport>(options.shared, console)
-  let settings = try options.settings()
+  let settings = try options.wholeSettings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
   // If there are no sessions, there is nothing to compare and no need to wait for a device.

@@ -9,15 +9,11 @@ struct ReplayReport: Equatable {
     var number = 0
     var protocolName = ""
     var isPlayed = false
-    /// How many of the received bytes match the recording.
     var received = 0
     var masked = 0
     var text = ""
-    /// The offset of the first difference, or nil if there is none.
     var offset: Int?
-    /// The recorded packet that contains the expected bytes.
     var packet: Int?
-    /// The offset of ``expected`` and ``got`` in the session.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
@@ -29,11 +25,9 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// The reason the replay ended early, or nil if it was complete.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []
-  /// Differences that do not belong to any of the recorded sessions.
   var strays: [String] = []
 
   init() {}
@@ -74,7 +68,6 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// The verdict. The verdict is "passed" if there was something to compare and every session matched the recording.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(

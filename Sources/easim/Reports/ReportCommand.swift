@@ -155,7 +155,6 @@ struct ReportInput {
     return (try? JSON5.read(bytes, file: path, limits: limits)).flatMap { ReportHeader.kind(of: $0) }
   }
 
-  /// Returns the report. If the file is invalid, throws an error that lists every mistake.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
   /// Returns the files that the user's words refer to. A folder stands for all the .json files in it, sorted by name.
@@ -211,7 +210,6 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Prints which shards are missing. Returns true if no shards are missing.
   func reportMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

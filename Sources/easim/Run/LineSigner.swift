@@ -15,7 +15,6 @@ final class LineSigner: AccessoryAuthenticator {
   /// The time limit for an answer. The slowest coprocessors take 1.7 s to sign.
   static let limit = Duration.seconds(10)
 
-  /// The certificate for AA01.
   let certificate: [UInt8]
   /// The reason why an Apple device would refuse the certificate, or nil if easim can parse the certificate.
   let objection: String?

@@ -161,14 +161,12 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       runtime.stopper
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
-  // Waits until the programs of the last sessions have exited.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
   console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
   return .done
 }
 
-/// Returns the accessories for all given profiles. Each accessory gets a different serial number.
 private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
   for word in options.profiles {
@@ -222,7 +220,6 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   return .done
 }
 
-/// Connects to the signer that takes the place of a simulated coprocessor.
 private func makeSigner(_ options: RunOptions, _ console: Console) throws -> LineSigner? {
   guard let place = options.signer else { return nil }
   do throws(AuthenticatorError) {
@@ -236,7 +233,6 @@ private func makeSigner(_ options: RunOptions, _ console: Console) throws -> Lin
   }
 }
 
-/// Runs the accessories of `easim run --control`, which other programs can control.
 private func runControlled(
   _ profiles: [Profile], path: String, at places: RunPorts, _ handshakeTimeouts: HandshakeTimeouts,
   _ link: @escaping (inout LinkSettings) -> Void, _ runtime: CommandRuntime, _ options: RunOptions, _ console: Console

@@ -223,7 +223,6 @@ private func playQuietly(
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Runs a scenario in virtual time and records a trace of it. Returns the result, and how long the run took.
 private func playVirtually(
   _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
   _ report: @escaping (TimelineEvent) -> Void = { _ in }
@@ -262,7 +261,6 @@ private func add(
   trace.runs.append(run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
-/// Runs a scenario in virtual time, and returns the result and how long the run took.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {
@@ -391,7 +389,6 @@ final class ScenarioAtAddress {
 /// The addresses of a scenario's accessories. The accessories either share a local directory, or each have their own
 /// address.
 enum ScenarioAddresses {
-  /// Returns an address for each accessory, made from the pattern by replacing `{index}` with the accessory's number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {

@@ -36,6 +36,13 @@ struct SendScript {
     steps[steps.count - 1].payload = payload
   }
 
+  mutating func send(hex digits: String, _ option: String) throws(UsageError) {
+    guard let bytes = try? Hex.parse(digits) else {
+      throw UsageError("\(option) '\(digits)': expected pairs of hex digits, such as \"01 02 ff\"")
+    }
+    send(.hex(bytes))
+  }
+
   mutating func expect(_ word: String) throws(UsageError) {
     guard steps[steps.count - 1].expectation == nil else { throw UsageError("--expect is given twice for one request") }
     do { steps[steps.count - 1].expectation = try ReplyWord(word) } catch { throw UsageError("--expect \(error)") }
@@ -57,7 +64,6 @@ struct SendScript {
     }
   }
 
-  /// Returns the words that are sent unchanged although they contain backslashes.
   func unescaped() -> [String] {
     steps.flatMap { step -> [String] in
       var texts: [String] = []
@@ -114,7 +120,6 @@ extension ReplyWord {
 }
 
 extension ReadingWord {
-  /// Returns how much to read. `bytes` converts the text of the word.
   func extent<Failure: Error>(_ bytes: (String) throws(Failure) -> [UInt8]) throws(Failure) -> ReplyRule.Extent {
     switch self {
     case .count(let count): .count(count)
@@ -158,11 +163,7 @@ extension SendScript {
     guard !value.isEmpty || !Self.words.contains(word) else { throw UsageError("nothing stands after '\(word)'") }
     switch word {
     case "text": send(.text(value))
-    case "hex":
-      guard let bytes = try? Hex.parse(value) else {
-        throw UsageError("hex '\(value)': expected pairs of hex digits, such as \"01 02 ff\"")
-      }
-      send(.hex(bytes))
+    case "hex": try send(hex: value, "hex")
     case "file": send(.file(value))
     case "expect": try expect(value)
     case "read": try read(value)

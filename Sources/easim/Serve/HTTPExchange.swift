@@ -105,7 +105,6 @@ struct HTTPPlaces<Connection: Hashable> {
   /// The stranger's connection that is closed to make room for a new connection, or nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// Records that a connection was accepted or answered, and is now waiting for a request.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
@@ -118,7 +117,6 @@ struct HTTPPlaces<Connection: Hashable> {
 
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// Returns the connections whose headers are overdue, and the next deadline among the other connections.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

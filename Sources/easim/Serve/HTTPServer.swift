@@ -234,7 +234,6 @@ final class HTTPServer: DescriptorHandler {
     }
   }
 
-  /// Answers a request that has been admitted. Only this function maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {

@@ -166,7 +166,6 @@ final class PageDemo {
   private let loop: any EventLoop
   private let profile: String
   private let flicker: Quirk
-  /// Called with the reason if the demonstration stops early.
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
@@ -180,7 +179,6 @@ final class PageDemo {
     client = server.makeClient()
   }
 
-  /// Adds the accessory and the app, and repeats the demonstration indefinitely.
   func start(_ protocolName: String) {
     call(
       "accessory.add",

@@ -272,26 +272,23 @@ final class SoakSession {
     }
   }
 
-  /// Writes a failure to a file if the user gave `--save`.
   private func save(_ seed: UInt64, _ shrunk: SoakReport.Shrunk) -> String? {
     guard let folder = options.folder else { return nil }
     let path = "\(folder)/soak-\(seed).json5"
-    let file: WholeFile
-    do { file = try WholeFile(path) } catch {
-      console.err("easim: \(path): \(error.reason)")
-      return nil
-    }
-    if let reason = PatientFile.write(Array(shrunk.scenario.utf8), to: file) {
-      console.lose(path, reason)
-      return nil
-    }
+    guard write(Array(shrunk.scenario.utf8), to: path) else { return nil }
     saveCapture(of: seed, in: folder)
     return path
   }
 
-  /// Runs a failed world again from its seed, in order to record it.
+  private func write(_ bytes: [UInt8], to path: String) -> Bool {
+    do {
+      guard let reason = PatientFile.write(bytes, to: try WholeFile(path)) else { return true }
+      console.lose(path, reason)
+    } catch { console.err("easim: \(path): \(error.reason)") }
+    return false
+  }
+
   private func saveCapture(of seed: UInt64, in folder: String) {
-    let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
     let recorder = CaptureRecorder(
       program: "easim \(Version.current)", comment: "easim capture seed=\(seed)"
@@ -299,9 +296,7 @@ final class SoakSession {
     let outcome = Soak.run(
       recipe.plan(seed), event: { recorder.note(CaptureFile.comment(on: $0), at: $0.time) }, recorder: recorder)
     for violation in outcome.violations { recorder.note("broken \(violation)", at: violation.time) }
-    do {
-      if let reason = PatientFile.write(bytes, to: try WholeFile(path)) { console.lose(path, reason) }
-    } catch { console.err("easim: \(path): \(error.reason)") }
+    _ = write(bytes, to: "\(folder)/soak-\(seed).pcapng")
   }
 
   /// Writes the trace of a failure if the user requested one and none has been written yet.

@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func tooLongATextIsRefused() {
-    let bytes = [UInt8](repeating: 0x20, count: DumpLines.limit + 1)
+    let bytes = [UInt8](repeating: 0x20, count: DumpLine.limit + 1)
     #expect(
       AccessoryImport.read(bytes, file: "log").problems.map(\.description) == [
         "log:1:1: the text has 16777217 bytes; the limit is 16777216: extract the accessory"
