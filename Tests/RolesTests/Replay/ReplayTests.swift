@@ -74,7 +74,7 @@ import Testing
     for (one, other) in zip(first.sessions, second.sessions) {
       #expect(one.steps.map(\.bytes) == other.steps.map(\.bytes))
       #expect(one.steps.map(\.from) == other.steps.map(\.from))
-      if speed == .times(1) {
+      if speed == 1 {
         for (step, again) in zip(one.steps, other.steps) {
           let difference = (step.time - one.opened) - (again.time - other.opened)
           #expect(abs(difference.inSeconds) < 0.005)
@@ -82,7 +82,7 @@ import Testing
       }
     }
     #expect(second.attachments.count == first.attachments.count)
-    if speed == .times(1) {
+    if speed == 1 {
       for (one, other) in zip(first.attachments.dropLast(), second.attachments) {
         #expect(abs(((one.end - one.begin) - (other.end - other.begin)).inSeconds) < 0.02)
       }

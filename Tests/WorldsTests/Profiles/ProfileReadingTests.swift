@@ -53,7 +53,9 @@ import Testing
     expected.usb.productString = "p"
     expected.usb.serialString = "s"
     expected.behavior = .exec(.init("python3", ["-u", "x.py"]))
-    expected.hid = [.init(id: 3, name: "keys", function: .mediaRemote)]
+    var keys = Profile.HID(id: 3)
+    (keys.name, keys.function) = ("keys", .mediaRemote)
+    expected.hid = [keys]
     var location = Profile.Location()
     (location.id, location.name, location.provides) = (4, "receiver", [.gga, .heading])
     expected.location = location
