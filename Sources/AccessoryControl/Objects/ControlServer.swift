@@ -155,7 +155,7 @@ public final class ControlServer {
 
   /// Ends all worlds and unplugs everything. The loop must then run a little longer, so that both ends of each cable
   /// notice that it was unplugged.
-  package func stop() {
+  public func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
     for world in worlds.all { world.end() }

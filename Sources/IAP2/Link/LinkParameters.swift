@@ -105,7 +105,7 @@ public struct LinkParameters: Hashable, Sendable {
   }
 
   /// Decodes a SYN's payload without range checks. Decoding fails only if the bytes cannot be parsed.
-  package init(reading payload: RawSpan) throws(LinkParametersError) {
+  public init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
     func byte(_ at: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: at, as: UInt8.self) }
