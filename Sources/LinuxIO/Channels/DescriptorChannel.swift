@@ -74,6 +74,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var isRefused = false
   /// Whether the kernel reported, while reading was paused, that the peer will not send any more bytes.
   @exclusivity(unchecked) private var isHalfClosed = false
+  /// How often ``lookAgain()`` was called since the hang-up. The last of eight looks is half a second after it.
+  private var looks = 0
   @exclusivity(unchecked) private var interest: Readiness = []
 
   /// Creates a channel over a nonblocking descriptor, which the channel closes when it ends.
@@ -244,10 +246,21 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     guard let sendFailure else { return }
     let pending = pendingError
     if pending != 0 { reported = pending }
-    guard (reported != 0 && !medium.isClose(reported)) || senderWaits || isRefused else { return }
+    guard (reported != 0 && !medium.isClose(reported)) || senderWaits || isRefused else { return lookAgain() }
     let end = end(reported == 0 ? sendFailure : reported).dropping(unread: discard(atLeast: Int(unread)))
     over()
     handler.channel(self, endedWith: end)
+  }
+
+  /// Looks again soon whether a terminal that has hung up still has unread bytes. If the other end of a pseudo terminal
+  /// closes, the kernel first reports the hang-up and then drops the bytes at the terminal's end, without another event.
+  private func lookAgain() {
+    guard case .terminal = medium, looks < 8 else { return }
+    looks += 1
+    loop.schedule(after: .milliseconds(1 << looks)) { [weak self] in
+      guard let self, case .started(let handler, _) = state, isPaused else { return }
+      endWhilePaused(handler)
+    }
   }
 
   /// Counts the unread bytes, which are lost. On a medium with frames, the kernel counts only the first frame, so the
