@@ -41,6 +41,10 @@ int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t even
   return epoll_ctl(epoll, operation, descriptor, &event);
 }
 
+const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count) {
+  return memmem(all, room, bytes, count);
+}
+
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid) {
   struct ucred who;
   socklen_t length = sizeof who;

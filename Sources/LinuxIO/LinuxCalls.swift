@@ -17,6 +17,9 @@ import Glibc
 @_extern(c) func clinux_epoll_wait(
   _ epoll: Int32, _ events: UnsafeMutableRawPointer?, _ count: Int32, _ timeout: Int64
 ) -> Int32
+@_extern(c) func clinux_find(
+  _ all: UnsafeRawPointer?, _ room: Int, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> UnsafeRawPointer?
 @_extern(c) func clinux_peer_credentials(
   _ socket: Int32, _ pid: UnsafeMutablePointer<Int32>?, _ user: UnsafeMutablePointer<UInt32>?
 ) -> Int32

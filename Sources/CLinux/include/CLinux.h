@@ -29,6 +29,9 @@ int clinux_clock_error(int64_t *microseconds);
 /// epoll_ctl, with the members of epoll_event as separate arguments.
 int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
 
+/// memmem: returns the first occurrence of `count` bytes in `room` bytes, or NULL.
+const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count);
+
 /// Gets the process and user at the other end of a Unix socket; returns 0, or -1 with errno.
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid);
 

@@ -23,9 +23,12 @@ package struct TrustedUsers: Equatable, Sendable {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
+}
 
-  /// Checks the process at the other end of a unix socket, and refuses an unknown process. Like the other checks, this
-  /// one returns the reason for a refusal, or nil if the other end is trusted.
+/// Decides whether to trust the other end of a socket. Each method returns the reason for a refusal, or nil if the
+/// other end is trusted.
+extension TrustedUsers {
+  /// Checks the process at the other end of a unix socket, and refuses an unknown process.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)
@@ -61,8 +64,8 @@ package struct TrustedUsers: Equatable, Sendable {
 /// TCP does not transmit the user, but if both ends are on one machine, the kernel knows which user's process created
 /// the other socket, whichever end accepted the connection.
 ///
-/// `sock_diag` queries the kernel about only this socket. Reading `/proc/net/tcp` instead would take milliseconds per
-/// connection, so a flood of connections would block the loop.
+/// `sock_diag` queries the kernel about only this socket. If the kernel lacks that interface, `/proc/net/tcp` and
+/// `tcp6` are read, which takes milliseconds per connection, so a flood of connections would block the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -81,6 +84,10 @@ package enum TCPPeer: Hashable, Sendable {
   case unknown
   case remote
 
+  /// How many times the kernel's tables are read before a local socket counts as missing. The tables are read in
+  /// pieces, so a line can be missed while other lines appear and disappear.
+  private static let attempts = 3
+
   /// Finds the owner of the socket at the other end of this connected socket.
   package init(of socket: Int32) {
     let own = SocketAddress.filled { getsockname(socket, $0, $1) }
@@ -90,8 +97,26 @@ package enum TCPPeer: Hashable, Sendable {
       self = .unknown
       return
     }
-    // No process owns the socket at the other end, unless that end is on another machine.
-    self = far.owner(connectedTo: near) ?? (far.isHere(for: near) ? .unknown : .remote)
+    if let owner = far.owner(connectedTo: near) {
+      self = owner.hasProcess ? .user(owner.user) : .unknown
+    } else if near.owner(connectedTo: far) != nil {
+      // The kernel's interface works but found nothing, so no process owns the socket at the other end.
+      self = far.isHere(for: near) ? .unknown : .remote
+    } else {
+      self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
+    }
+  }
+
+  init(at far: TCPEndpoint, connectedTo near: TCPEndpoint, read: (TCPSocketTable.Kind) -> TCPSocketTable) {
+    let isHere = far.isHere(for: near)
+    for _ in 0..<(isHere ? Self.attempts : 1) {
+      for kind in TCPSocketTable.Kind.allCases {
+        guard let owner = read(kind).owner(of: far, connectedTo: near) else { continue }
+        self = owner.hasProcess ? .user(owner.user) : .unknown
+        return
+      }
+    }
+    self = isHere ? .unknown : .remote
   }
 }
 
@@ -133,13 +158,90 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Returns true if this address belongs to the same machine as `near`, the connection's other end.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// Returns the user of this end's socket as reported by `sock_diag`, or nil if there is no such socket or the kernel
-  /// lacks the interface. The inode of a socket without a process is 0, and its user is meaningless.
-  func owner(connectedTo other: TCPEndpoint) -> TCPPeer? {
+  /// Returns the owner of this end's socket as reported by `sock_diag`, or nil if there is no owner or the kernel lacks
+  /// the interface.
+  func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
     let family = host.count == 4 ? AF_INET : AF_INET6
     guard clinux_tcp_owner(family, host, port, other.host, other.port, &user, &inode) == 0 else { return nil }
-    return inode == 0 ? .unknown : .user(user)
+    return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
+  }
+
+  /// Returns the endpoint as the kernel's tables show it: in hexadecimal, as words of four bytes in this machine's byte
+  /// order.
+  func text(in kind: TCPSocketTable.Kind) -> String? {
+    let bytes: [UInt8]
+    switch (kind, host.count) {
+    case (.ipv4, 4), (.ipv6, 16): bytes = host
+    case (.ipv6, _): bytes = Self.mapped + host
+    case (.ipv4, _): return nil
+    }
+    let words = stride(from: 0, to: bytes.count, by: 4).map { start in
+      let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }
+      return Hex.number(word)
+    }
+    return words.joined() + ":" + Hex.number(port)
+  }
+}
+
+/// One of the kernel's tables of TCP sockets, as text.
+///
+/// ```
+///   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+///    0: 0100007F:0CA8 0100007F:A3C4 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000
+/// ```
+struct TCPSocketTable {
+  enum Kind: String, CaseIterable {
+    case ipv4 = "/proc/net/tcp"
+    case ipv6 = "/proc/net/tcp6"
+  }
+
+  struct Owner: Equatable {
+    var user: UInt32
+    /// Whether a process owns the socket; if not, the user is 0 and meaningless.
+    var hasProcess: Bool
+  }
+
+  let kind: Kind
+  let text: [UInt8]
+
+  static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
+
+  /// Returns the owner of the socket at one end of a connection, or nil if the table has no readable line for the
+  /// socket. A socket that belongs to a process takes precedence over a socket in TIME_WAIT.
+  func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
+    guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
+    let ends = Array(": \(end) \(other) ".utf8)
+    var found: Owner?
+    var start = 0
+    while let next = place(of: ends, from: start) {
+      start = next + ends.count
+      let line = text[start...].prefix { $0 != UInt8(ascii: "\n") }
+      guard let owner = Self.owner(String(decoding: line, as: UTF8.self)) else { continue }
+      if owner.hasProcess { return owner }
+      found = owner
+    }
+    return found
+  }
+
+  /// Finds the next occurrence of these bytes. Lines without these bytes are not parsed, because a table may have ten
+  /// thousand lines.
+  private func place(of bytes: [UInt8], from start: Int) -> Int? {
+    text.withUnsafeBytes { all in
+      bytes.withUnsafeBytes { wanted in
+        guard let base = all.baseAddress, let sought = wanted.baseAddress,
+          let found = clinux_find(base + start, all.count - start, sought, wanted.count)
+        else { return nil }
+        return found - base
+      }
+    }
+  }
+
+  /// Reads the fields after the two addresses: state, queues, timer, timeouts, user, probes, inode.
+  private static func owner(_ rest: String) -> Owner? {
+    let columns = rest.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: true)
+    guard columns.count >= 7, let user = UInt32(columns[4]), let inode = UInt64(columns[6]) else { return nil }
+    return Owner(user: user, hasProcess: inode != 0)
   }
 }
