@@ -150,8 +150,7 @@ struct DeterministicNonces {
   private static func reduced(_ digest: [UInt8]) -> [UInt8] {
     if digest.lexicographicallyPrecedes(P256Key.order) { return digest }
     let number = Owned(BN_bin2bn(digest, 32, nil), BN_free)
-    let order = Owned(BN_bin2bn(P256Key.order, 32, nil), BN_free)
-    LibraryReasons.must(BN_sub(number.pointer, number.pointer, order.pointer), "digest modulo the order")
+    LibraryReasons.must(BN_sub(number.pointer, number.pointer, P256Order.shared.number), "digest modulo the order")
     return number.pointer.bigEndianBytes(32)
   }
 }
