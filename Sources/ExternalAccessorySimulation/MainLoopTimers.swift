@@ -19,8 +19,7 @@ final class MainLoopTimers: @unchecked Sendable {
 
   /// The object that manages the current world's timers. The reference is weak, so that a world that is no longer used
   /// can be released.
-  private static let current = Locked(Weak())
-  private struct Weak { weak var timers: MainLoopTimers? }
+  private static let current = Locked<Weak<MainLoopTimers>?>(nil)
   private static let farAway = 4e9
 
   private let entrance: VirtualEntrance
@@ -30,14 +29,14 @@ final class MainLoopTimers: @unchecked Sendable {
 
   init(_ entrance: VirtualEntrance, main: MainDelivery) {
     (self.entrance, self.main) = (entrance, main)
-    Self.current.withLock { $0.timers = self }
+    Self.current.withLock { $0 = Weak(self) }
   }
 
-  static var active: MainLoopTimers? { current.withLock { $0.timers } }
+  static var active: MainLoopTimers? { current.withLock { $0?.object } }
 
   /// Returns the timers to the run loop, which fires them in real time.
   func end() {
-    Self.current.withLock { if $0.timers === self { $0.timers = nil } }
+    Self.current.withLock { if $0?.object === self { $0 = nil } }
     let left = entrance.sync {
       defer { adopted = [:] }
       for one in adopted.values { one.own.cancel() }

@@ -23,13 +23,9 @@ final class CableOptions {
   private let report: (TimelineEvent) -> Void
   private var transcript: TranscriptFile?
   private var recorder: CaptureRecorder?
-  private var faultyChannels: [WeakChannel] = []
+  private var faultyChannels: [Weak<FaultChannel>] = []
   private var captureServer: CaptureServer?
   private var offers: [CaptureServer.Offer] = []
-
-  private struct WeakChannel {
-    weak var channel: FaultChannel?
-  }
 
   init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.shared = shared
@@ -97,17 +93,17 @@ final class CableOptions {
   func toggle(fault index: Int) {
     areOn[index].toggle()
     for entry in faultyChannels {
-      entry.channel?.change(to: faultsNow, random: SeededRandom(seed: loop.random.next()))
+      entry.object?.change(to: faultsNow, random: SeededRandom(seed: loop.random.next()))
     }
   }
 
   /// True if no cable is holding back bytes. A cable with a delay still delivers its bytes after its channel has been
   /// closed.
-  var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
+  var isQuiet: Bool { faultyChannels.allSatisfy { $0.object == nil } }
 
   private func keep(_ channel: FaultChannel) {
-    faultyChannels.removeAll { $0.channel == nil }
-    faultyChannels.append(WeakChannel(channel: channel))
+    faultyChannels.removeAll { $0.object == nil }
+    faultyChannels.append(Weak(channel))
   }
 }
 
