@@ -31,6 +31,10 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     /// The directions that a fault of this kind can affect, starting with the default.
     public var directions: [Directions] { type(of: kind).directions }
 
+    package var harm: Harm { type(of: kind).harm }
+    /// How often random worlds contain a fault of this kind, compared with others that do the same harm.
+    package var weight: Int { type(of: kind).weight }
+
     var kind: any FaultKind {
       switch self {
       case .latency(let fault): fault
@@ -52,23 +56,33 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// What a fault does to the bytes of a connection.
+  package enum Harm {
+    /// The fault delays or splits bytes, but all bytes arrive.
+    case none
+    /// The fault loses, duplicates, reorders or corrupts packets.
+    case packets
+    case silence
+    case end
+  }
+
   /// The format of all kinds of faults.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
-    Kind(Effect.latency)
-    Kind(Effect.rate)
-    Kind(Effect.split)
-    Kind(Effect.glue)
-    Kind(Effect.stall)
-    Kind(Effect.halfDead)
-    Kind(Effect.cut)
-    Kind(Effect.slowReader)
-    Kind(Effect.collapse)
-    Kind(Effect.stale)
-    Kind(Effect.loss)
-    Kind(Effect.duplicate)
-    Kind(Effect.reorder)
-    Kind(Effect.corrupt)
-    Kind(Effect.noise)
+    Kind(Latency.self)
+    Kind(Rate.self)
+    Kind(Split.self)
+    Kind(Glue.self)
+    Kind(Stall.self)
+    Kind(HalfDead.self)
+    Kind(Cut.self)
+    Kind(SlowReader.self)
+    Kind(Collapse.self)
+    Kind(Stale.self)
+    Kind(Loss.self)
+    Kind(Duplicate.self)
+    Kind(Reorder.self)
+    Kind(Corrupt.self)
+    Kind(Noise.self)
   }
 
   /// The directions of a channel, as seen from the end where the fault acts.
@@ -120,6 +134,13 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Chooses random parameters with which the fault has an effect in a world that lasts a few seconds.
+  package mutating func vary(striking packets: StruckPackets, _ random: inout PlanRandom) {
+    var kind = effect.kind
+    kind.vary(&self, striking: packets, &random)
+    effect = kind.effect
+  }
+
   /// How long the fault lasts, or nil if it lasts as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
@@ -133,19 +154,29 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 /// One kind of fault: its parameters, their format, and its state machine.
 protocol FaultKind: Equatable, Sendable {
   static var directions: [Fault.Directions] { get }
+  static var harm: Fault.Harm { get }
+  static var weight: Int { get }
 
   static var format: Record<Self> { get }
 
+  var effect: Fault.Effect { get }
+
   func makeStage(_ unit: FaultUnit) -> any FaultStage
+
+  /// Chooses random parameters with which the fault has an effect in a world that lasts a few seconds. If the fault
+  /// selects packets, it affects `packets`. The time at which it acts is part of `fault`.
+  mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom)
 }
 
 extension FaultKind {
   static var directions: [Fault.Directions] { [.both, .in, .out] }
+  static var harm: Fault.Harm { .none }
+  static var weight: Int { 1 }
 }
 
 extension Kind<Fault> {
   /// Creates one kind of fault. The parameters that all faults share come last.
-  fileprivate init<Payload: FaultKind>(_ make: @escaping @Sendable (Payload) -> Fault.Effect) {
+  fileprivate init<Payload: FaultKind>(_: Payload.Type) {
     let day = Duration.zero ... .seconds(86_400)
     let shared: [Field<Fault>] = [
       Field(
@@ -154,7 +185,7 @@ extension Kind<Fault> {
       Field("after", \.after, .duration(day), "time from the start of the connection until the fault begins"),
       Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms means forever"),
     ]
-    self.init(Payload.format, shared: shared, { Fault(make($0)) }) { $0.effect.kind as? Payload }
+    self.init(Payload.format, shared: shared, { Fault($0.effect) }) { $0.effect.kind as? Payload }
   }
 }
 

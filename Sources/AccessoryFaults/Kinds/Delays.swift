@@ -47,6 +47,13 @@ extension Fault {
       Field.capacity(\.capacity)
     }.example("latency,delay=20ms,jitter=10ms")
 
+    var effect: Effect { .latency(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      delay = random.milliseconds(0...60)
+      jitter = random.milliseconds(0...60)
+    }
+
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
     private struct Stage: HoldingStage {
@@ -83,6 +90,12 @@ extension Fault {
       Field("bytes", \.bytes, .integer(1...1_000_000_000), "bytes per second")
       Field.capacity(\.capacity)
     }.example("rate,bytes=7500")
+
+    var effect: Effect { .rate(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      bytes = random.number(4_000...400_000)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
@@ -130,6 +143,13 @@ extension Fault {
       Field.capacity(\.capacity)
     }.example("collapse,above=512,rate=1000")
 
+    var effect: Effect { .collapse(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      above = random.spread(20...4_096)
+      rate = random.number(5_000...100_000)
+    }
+
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
     private struct Stage: HoldingStage {
@@ -164,6 +184,13 @@ extension Fault {
     ) {
       Field.capacity(\.capacity)
     }.example("stall,after=1s,for=3s")
+
+    var effect: Effect { .stall(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      fault.lasting = random.milliseconds(1...2_500)
+      fault.after = random.milliseconds(0...3_000)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(capacity: capacity) }
 
@@ -206,6 +233,13 @@ extension Fault {
       Field("bytes", \.bytes, .integer(1...1_048_576), "bytes per read")
       Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "pause between reads")
     }.example("slow-reader,bytes=100,every=50ms")
+
+    var effect: Effect { .slowReader(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      bytes = random.number(200...4_096)
+      every = random.milliseconds(1...20)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 

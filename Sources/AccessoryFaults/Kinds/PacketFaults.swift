@@ -13,8 +13,17 @@ extension Fault {
     /// Creates the fault with its default parameters.
     public init() {}
 
+    static let weight = 3
+
     static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }.example(
       "loss,chance=2%,burst=3")
+
+    var effect: Effect { .loss(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = packets
+      self.packets.burst = random.spread(1...12)
+    }
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
       step.hit(bytes: packet.byteCount)
@@ -31,10 +40,19 @@ extension Fault {
     /// Creates the fault with its default parameters.
     public init() {}
 
+    static let weight = 2
+
     static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
       StruckPackets.format.fields(at: \.packets)
       Field("copies", \.copies, .integer(1...16), "number of additional copies")
     }.example("duplicate,chance=5%")
+
+    var effect: Effect { .duplicate(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = packets
+      copies = random.spread(1...4)
+    }
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
       for _ in 0...copies { step.pass(packet) }
@@ -57,6 +75,13 @@ extension Fault {
       StruckPackets.format.fields(at: \.packets)
       Field("bytes", \.bytes, .integer(1...65_536), "number of bytes inserted before each packet")
     }.example("noise,chance=5%,bytes=20")
+
+    var effect: Effect { .noise(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = packets
+      bytes = random.spread(1...300)
+    }
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
       step.pass(step.random.bytes(bytes).span.bytes)
@@ -85,6 +110,8 @@ extension Fault {
     /// Creates the fault with its default parameters.
     public init() {}
 
+    static let weight = 2
+
     static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
       StruckPackets.format.fields(at: \.packets)
       Field("part", \.part, .choice, "the part of the packet in which a bit is flipped")
@@ -92,6 +119,20 @@ extension Fault {
         "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
         "whether the checksum is corrected or left wrong")
     }.example("corrupt,chance=2%,header")
+
+    var effect: Effect { .corrupt(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = packets
+      part = random.pick([.payload, .header, .either])
+      if random.percent(15) {
+        // This fault is meant to produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence
+        // number, so this fault is applied to more packets than other faults are.
+        self.packets.chance = Chance(millionths: random.number(50_000...300_000))
+        self.packets.kind = .data
+        (mendsSum, part) = (true, .header)
+      }
+    }
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
       var bytes = packet.withUnsafeBytes { [UInt8]($0) }
@@ -135,6 +176,9 @@ extension Fault {
     /// Creates the fault with its default parameters.
     public init() {}
 
+    static let harm = Harm.packets
+    static let weight = 2
+
     static let format = Record("reorder", "delivers packets late, so that later packets overtake them", Reorder()) {
       StruckPackets.format.fields(at: \.packets)
       Field("by", \.by, .integer(1...127), "number of later packets that overtake the delayed packet")
@@ -143,6 +187,14 @@ extension Fault {
         "maximum delay, after which the packet is delivered even if fewer packets have overtaken it"
       )
     }.example("reorder,chance=10%,by=3")
+
+    var effect: Effect { .reorder(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = packets
+      by = random.spread(1...12)
+      wait = random.milliseconds(1...100)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(Delayed(fault: self), unit) }
 

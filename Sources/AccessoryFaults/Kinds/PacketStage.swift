@@ -29,6 +29,7 @@ extension PacketFault {
 }
 
 extension FaultKind where Self: PacketFault {
+  static var harm: Fault.Harm { .packets }
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 

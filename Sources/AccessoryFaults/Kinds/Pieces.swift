@@ -23,6 +23,14 @@ extension Fault {
       Field.capacity(\.capacity)
     }.example("split,size=20")
 
+    var effect: Effect { .split(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      // Tiny pieces are rare because they take a hundred times as long, and because the scanner's own tests cover them.
+      size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
+      if size > 50, random.percent(30) { gap = random.milliseconds(0...3) }
+    }
+
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
     private struct Stage: HoldingStage {
@@ -64,6 +72,13 @@ extension Fault {
         "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
         "how long to wait for enough bytes before passing on what has arrived")
     }.example("glue,size=8192")
+
+    var effect: Effect { .glue(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      size = random.spread(2...8_000)
+      wait = random.milliseconds(1...40)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
@@ -110,6 +125,8 @@ extension Fault {
     /// Creates a fault that cuts the cable after a number of bytes or packets, or immediately if neither is given.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
+    static let harm = Harm.end
+
     static let format = Record(
       "cut", "ends the connection after a given time, number of bytes or number of packets", Cut()
     ) {
@@ -120,6 +137,12 @@ extension Fault {
         "packets", \.packets, .integer(0...1_000_000_000),
         "cut the connection after N packets in one direction; 0 means no limit")
     }.example("cut,packets=20,out")
+
+    var effect: Effect { .cut(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      self.packets = random.number(1...30)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
       Stage(
@@ -181,8 +204,18 @@ extension Fault {
 
     static let directions = [Directions.out, .in]
 
+    static let harm = Harm.silence
+
     static let format = Record("half-dead", "loses everything sent in one direction", HalfDead()) {}.example(
       "half-dead,in,after=2s")
+
+    var effect: Effect { .halfDead(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      fault.after = random.milliseconds(0...3_000)
+      fault.acts = random.pick([.in, .out])
+      if random.percent(60) { fault.lasting = random.milliseconds(1...4_000) }
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage() }
 
@@ -224,6 +257,13 @@ extension Fault {
         "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")
       Field("bytes", \.bytes, .integer(1...65_536), "number of bytes; with `packets`, rounded up to whole packets")
     }.example("stale,noise,bytes=200")
+
+    var effect: Effect { .stale(self) }
+
+    mutating func vary(_ fault: inout Fault, striking packets: StruckPackets, _ random: inout PlanRandom) {
+      kind = random.pick([.tail, .packets, .noise])
+      bytes = random.spread(1...600)
+    }
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 

@@ -34,6 +34,34 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 }
 
+/// Random choices for the plan of a world.
+package struct PlanRandom {
+  private var random: SeededRandom
+
+  package init(seed: UInt64) { random = SeededRandom(seed: seed).derived("plan") }
+
+  package mutating func next() -> UInt64 { random.next() }
+
+  package mutating func percent(_ chance: Int) -> Bool { Int(truncatingIfNeeded: next() % 100) < chance }
+
+  package mutating func number(_ range: ClosedRange<Int>) -> Int {
+    range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
+  }
+
+  /// Returns a random number of any magnitude. Small numbers are more likely than large ones.
+  package mutating func spread(_ range: ClosedRange<Int>) -> Int {
+    var top = range.lowerBound
+    while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }
+    return number(range.lowerBound...min(top, range.upperBound))
+  }
+
+  package mutating func milliseconds(_ range: ClosedRange<Int>) -> Duration {
+    .microseconds(number(range.lowerBound * 1_000...range.upperBound * 1_000))
+  }
+
+  package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...elements.count - 1)] }
+}
+
 extension Sequence<UInt8> {
   /// An FNV-1a hash. Unlike Swift's hash values, an FNV-1a hash is the same in every process. Inlining avoids a
   /// function call per byte, whose cost adds up when an accessory reconnects often.

@@ -199,45 +199,8 @@ extension SoakStreamPlan {
   }
 }
 
-struct PlanRandom {
-  private var random: SeededRandom
-
-  init(seed: UInt64) { random = SeededRandom(seed: seed).derived("plan") }
-
-  mutating func next() -> UInt64 { random.next() }
-
-  mutating func percent(_ chance: Int) -> Bool { Int(truncatingIfNeeded: next() % 100) < chance }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
-  }
-
-  /// Returns a random number of any magnitude. Small numbers are more likely than large ones.
-  mutating func spread(_ range: ClosedRange<Int>) -> Int {
-    var top = range.lowerBound
-    while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }
-    return number(range.lowerBound...min(top, range.upperBound))
-  }
-
-  mutating func milliseconds(_ range: ClosedRange<Int>) -> Duration {
-    .microseconds(number(range.lowerBound * 1_000...range.upperBound * 1_000))
-  }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...elements.count - 1)] }
-}
-
-/// Random faults of all kinds, with parameters chosen so that each fault has an effect in a world that lasts a few
-/// seconds.
+/// Random faults of all kinds.
 enum SoakFaults {
-  private enum Harm {
-    /// The fault delays or splits bytes, but all bytes arrive.
-    case none
-    /// The fault loses, duplicates, reorders or corrupts packets.
-    case packets
-    case silence
-    case end
-  }
-
   /// Returns a random fault. If `lossless` is true, every byte still arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
@@ -247,7 +210,8 @@ enum SoakFaults {
   }
 
   private static func harmless(_ random: inout PlanRandom) -> Fault {
-    var fault = drawn(random.pick(harmlessFaults), &random)
+    var fault = random.pick(harmlessFaults)
+    fault.vary(striking: StruckPackets(), &random)
     fault.acts = random.pick(fault.effect.directions)
     return fault
   }
@@ -256,104 +220,17 @@ enum SoakFaults {
     var packets = StruckPackets()
     packets.chance = Chance(millionths: random.spread(10_000...300_000))
     packets.kind = random.pick([.any, .any, .any, .data, .ack, .syn])
-    return drawn(random.pick(harmfulFaults), striking: packets, &random)
+    var fault = random.pick(harmfulFaults)
+    fault.vary(striking: packets, &random)
+    if fault.effect.harm == .packets { fault.acts = random.pick([.both, .both, .in, .out]) }
+    return fault
   }
 
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  private static func faults(_ harm: Harm) -> [Fault] {
-    Fault.format.examples.flatMap { fault in
-      let (harms, weight) = likelihood(of: fault.effect)
-      return harms == harm ? Array(repeating: fault, count: weight) : []
-    }
-  }
-
-  private static func likelihood(of effect: Fault.Effect) -> (Harm, weight: Int) {
-    switch effect {
-    case .latency, .rate, .split, .glue, .stall, .slowReader, .collapse, .stale: (.none, 1)
-    case .loss: (.packets, 3)
-    case .duplicate, .reorder, .corrupt: (.packets, 2)
-    case .noise: (.packets, 1)
-    case .halfDead: (.silence, 1)
-    case .cut: (.end, 1)
-    }
-  }
-
-  private static func drawn(
-    _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
-  ) -> Fault {
-    var fault = plain
-    switch plain.effect {
-    case .latency(var latency):
-      latency.delay = random.milliseconds(0...60)
-      latency.jitter = random.milliseconds(0...60)
-      fault.effect = .latency(latency)
-    case .rate(var rate):
-      rate.bytes = random.number(4_000...400_000)
-      fault.effect = .rate(rate)
-    case .split(var split):
-      // Tiny pieces are rare because they take a hundred times as long, and because the scanner's own tests cover them.
-      split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
-      if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
-      fault.effect = .split(split)
-    case .glue(var glue):
-      glue.size = random.spread(2...8_000)
-      glue.wait = random.milliseconds(1...40)
-      fault.effect = .glue(glue)
-    case .stall:
-      fault.lasting = random.milliseconds(1...2_500)
-      fault.after = random.milliseconds(0...3_000)
-    case .slowReader(var reader):
-      reader.bytes = random.number(200...4_096)
-      reader.every = random.milliseconds(1...20)
-      fault.effect = .slowReader(reader)
-    case .collapse(var collapse):
-      collapse.above = random.spread(20...4_096)
-      collapse.rate = random.number(5_000...100_000)
-      fault.effect = .collapse(collapse)
-    case .stale(var stale):
-      stale.kind = random.pick([.tail, .packets, .noise])
-      stale.bytes = random.spread(1...600)
-      fault.effect = .stale(stale)
-    case .cut(var cut):
-      cut.packets = random.number(1...30)
-      fault.effect = .cut(cut)
-    case .halfDead:
-      fault.after = random.milliseconds(0...3_000)
-      fault.acts = random.pick([.in, .out])
-      if random.percent(60) { fault.lasting = random.milliseconds(1...4_000) }
-    case .loss(var loss):
-      loss.packets = packets
-      loss.packets.burst = random.spread(1...12)
-      fault.effect = .loss(loss)
-    case .duplicate(var duplicate):
-      duplicate.packets = packets
-      duplicate.copies = random.spread(1...4)
-      fault.effect = .duplicate(duplicate)
-    case .reorder(var reorder):
-      reorder.packets = packets
-      reorder.by = random.spread(1...12)
-      reorder.wait = random.milliseconds(1...100)
-      fault.effect = .reorder(reorder)
-    case .noise(var noise):
-      noise.packets = packets
-      noise.bytes = random.spread(1...300)
-      fault.effect = .noise(noise)
-    case .corrupt(var corrupt):
-      corrupt.packets = packets
-      corrupt.part = random.pick([.payload, .header, .either])
-      if random.percent(15) {
-        // This fault is meant to produce wrong sequence numbers with valid checksums. Few bit flips hit the sequence
-        // number, so this fault is applied to more packets than other faults are.
-        corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
-        corrupt.packets.kind = .data
-        (corrupt.mendsSum, corrupt.part) = (true, .header)
-      }
-      fault.effect = .corrupt(corrupt)
-    }
-    if likelihood(of: plain.effect).0 == .packets { fault.acts = random.pick([.both, .both, .in, .out]) }
-    return fault
+  private static func faults(_ harm: Fault.Harm) -> [Fault] {
+    Fault.format.examples.filter { $0.effect.harm == harm }.flatMap { Array(repeating: $0, count: $0.effect.weight) }
   }
 }
 
