@@ -252,6 +252,10 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Sessions
 
   private func session(_ id: UInt16) -> Session? {
+    // Devices number sessions consecutively, so a session is usually found without a search.
+    guard let first = sessions.first else { return nil }
+    let guess = Int(id) - Int(first.id)
+    if sessions.indices.contains(guess), sessions[guess].id == id { return sessions[guess] }
     for session in sessions where session.id == id { return session }
     return nil
   }

@@ -80,8 +80,15 @@ struct SendQueue {
 
   /// Returns how many of the owner's bytes are waiting or in flight.
   func balance(of owner: Owner) -> Int {
-    for entry in balances where entry.owner == owner { return entry.bytes }
-    return 0
+    balanceIndex(of: owner).map { balances[$0].bytes } ?? 0
+  }
+
+  private func balanceIndex(of owner: Owner) -> Int? {
+    guard let first = balances.first else { return nil }
+    // Sessions have consecutive numbers, and usually first write in that order.
+    let guess = Int(owner - first.owner)
+    if balances.indices.contains(guess), balances[guess].owner == owner { return guess }
+    return balances.firstIndex { $0.owner == owner }
   }
 
   /// The total size of the packets in flight and the oldest packet's sequence number, or nil if no packet is in flight.
@@ -172,11 +179,9 @@ struct SendQueue {
   }
 
   private mutating func credit(_ owner: Owner, _ bytes: Int) {
-    for index in balances.indices where balances[index].owner == owner {
+    if let index = balanceIndex(of: owner) {
       balances[index].bytes += bytes
-      return
-    }
-    if let index = balances.firstIndex(where: { $0.bytes == 0 }) {
+    } else if let index = balances.firstIndex(where: { $0.bytes == 0 }) {
       balances[index] = (owner, bytes)
     } else {
       balances.append((owner, bytes))
@@ -184,10 +189,7 @@ struct SendQueue {
   }
 
   private mutating func debit(_ owner: Owner, _ bytes: Int) {
-    for index in balances.indices where balances[index].owner == owner {
-      balances[index].bytes -= bytes
-      return
-    }
+    if let index = balanceIndex(of: owner) { balances[index].bytes -= bytes }
   }
 
   private mutating func dropFirst(_ count: Int) {
