@@ -46,8 +46,10 @@ public final class BurstRunner {
   public var faults: [String] = []
   /// When, where and how the run takes place, for the report.
   public var made = BurstReport.Making()
+  // Overlapping access is not checked where properties are used for every burst, because a run belongs to one loop and
+  // calls no other code while they change.
   /// How the run ended, or nil while it is still running.
-  public private(set) var outcome: Outcome?
+  @exclusivity(unchecked) public private(set) var outcome: Outcome?
   /// The accessories, in the order they were added.
   public private(set) var sites: [BurstSite] = []
   let repeatedPayload: [UInt8]?
@@ -59,18 +61,20 @@ public final class BurstRunner {
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
   /// One schedule for all accessories, or one for each accessory if the plan gives accessories different rates.
-  private var schedules: [BurstSchedule]
+  @exclusivity(unchecked) private var schedules: [BurstSchedule]
   /// Whether bursts differ. A stored property, because the value is needed for every burst.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
-  private var tally: BurstReport
-  private var flow = (sent: 0, received: 0)
+  @exclusivity(unchecked) private var tally: BurstReport
+  @exclusivity(unchecked) private var flow = (sent: 0, received: 0)
   private var flowStart = Instant.origin
   private var flowEnd = Instant.origin
-  private var wake: LoopTimer?
+  @exclusivity(unchecked) private var wake: LoopTimer?
   private var watchdog: LoopTimer?
   private var nextLane = 0
+  /// The number of bursts in flight, counted so that no search through the sessions is needed at the end of a run.
+  @exclusivity(unchecked) private var inFlight = 0
   private var finished: Instant?
   /// The time until which to watch for unexpected bytes, or nil while bursts remain.
   private var settled: Instant?
@@ -236,6 +240,7 @@ public final class BurstRunner {
       }
       switch schedules[schedule].next(lane: lane.index, of: laneCount, now: loop.now) {
       case .begin(let ticket):
+        inFlight += 1
         lane.begin(ticket, now: loop.now)
         tally.begun += 1
       case .wait(let instant):
@@ -261,6 +266,7 @@ public final class BurstRunner {
     let end = flight.answered ?? now
     let schedule = schedule(of: lane)
     schedules[schedule].settle(now: now)
+    inFlight -= 1
     if flight.ticket.isMeasured, let start = beginning {
       tally.completed += 1
       tally.bytes += flight.size
@@ -297,6 +303,7 @@ public final class BurstRunner {
 
   func lost(_ flights: [BurstLane.Flight], on lane: LaneDriver) {
     let schedule = schedule(of: lane)
+    inFlight -= flights.count
     for flight in flights {
       schedules[schedule].settle(now: loop.now)
       if flight.ticket.isMeasured { tally.lost += 1 }
@@ -384,7 +391,7 @@ public final class BurstRunner {
   // MARK: Ending
 
   private func settleDown() {
-    guard outcome == nil, hasBegunAll, sites.allSatisfy(\.isIdle) else { return }
+    guard outcome == nil, hasBegunAll, inFlight == 0 else { return }
     if verdict == .done, looksForMore {
       let until = settled ?? loop.now + plan.settleAfter
       (settled, finished) = (until, finished ?? loop.now)

@@ -28,7 +28,8 @@ public final class BurstSite: AppHandler {
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
   private var state: State
-  private var record = BurstReport.Site()
+  /// Changes with every burst, so overlapping access is not checked; no other code is called meanwhile.
+  @exclusivity(unchecked) private var record = BurstReport.Site()
   /// Whether the accessory has connected at least once.
   public private(set) var hasConnected = false
   private var timer: LoopTimer?
@@ -50,7 +51,8 @@ public final class BurstSite: AppHandler {
   /// Wraps the main channel at the device's end of a cable in order to detect acknowledgements. A burst without an
   /// expected reply is complete when it has been acknowledged.
   public func watch(_ channel: any Channel) -> any Channel {
-    WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
+    guard runner.watchesDelivery else { return channel }
+    return WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
   // MARK: Services for the runner
@@ -59,7 +61,6 @@ public final class BurstSite: AppHandler {
   var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
-  var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
   /// True if any session can never be opened, in which case the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
@@ -169,7 +170,6 @@ public final class BurstSite: AppHandler {
   }
 
   fileprivate func bytesCame() {
-    guard runner.watchesDelivery else { return }
     for lane in lanes { lane.lookAtAcknowledgements() }
   }
 }

@@ -19,15 +19,17 @@ final class LaneDriver: SessionHandler {
   let index: Int
   private unowned let site: BurstSite
   private unowned let runner: BurstRunner
-  private var state = State.closed
-  private var machine: BurstLane
-  var tally = BurstReport.Site.SessionTally()
-  private var isWriting = false
+  // Overlapping access is not checked where properties are used for every burst, because a lane belongs to one loop and
+  // calls no other code while they change.
+  @exclusivity(unchecked) private var state = State.closed
+  @exclusivity(unchecked) private var machine: BurstLane
+  @exclusivity(unchecked) var tally = BurstReport.Site.SessionTally()
+  @exclusivity(unchecked) private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
   /// Chooses each burst, or nil if all bursts are the same.
-  private var drawer: BurstDrawer?
-  private(set) var thinkingUntil: Instant?
+  @exclusivity(unchecked) private var drawer: BurstDrawer?
+  @exclusivity(unchecked) private(set) var thinkingUntil: Instant?
   /// Fires when nothing has arrived for so long that the reply counts as complete.
   private var replyTimer: LoopTimer?
   /// Fires when nothing has arrived for a while after a wrong byte.
@@ -52,7 +54,6 @@ final class LaneDriver: SessionHandler {
   var isOpen: Bool { if case .open = state { true } else { false } }
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
-  var isIdle: Bool { machine.flights.isEmpty }
   /// Whether another burst can begin: all earlier bursts have been sent, and one more may be in flight.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
