@@ -13,6 +13,9 @@ extension Figure {
       + [1, 10, 100, 250].map { curve("paced", $0, sessions: $0, isPaced: true) }
       // Each accessory has its own buffers, which grow during its first bursts. After fifty bursts, the cost is steady.
       + [1, 10, 100, 1_000].map { curve("accessories", $0, bursts: max(10_000, 50 * $0), accessories: $0) }
+      + [1, 10, 100, 1_000].map {
+        curve("spread", $0, bursts: max(10_000, 50 * $0), accessories: $0, isPaced: true)
+      }
   }
 
   private static func curve(
