@@ -67,7 +67,7 @@ def test_a_server_that_dies_fails_one_test_only(pytester: pytest.Pytester) -> No
 
         def test_kills(easim_world):
             os.kill(easim_world.server.pid, signal.SIGKILL)
-            easim_world.run_until("never")
+            easim_world.run_until("alert")
 
         def test_lives(easim_world):
             assert easim_world.events() == []

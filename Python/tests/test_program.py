@@ -80,6 +80,11 @@ def test_a_program_that_ends_is_quoted(tmp_path: Path) -> None:
         easim.Server(script(tmp_path, "echo no luck >&2; exit 3"))
 
 
+def test_a_program_that_is_not_easim_is_told_from_easim() -> None:
+    with pytest.raises(easim.ProgramError, match="true ended with exit code 0: is it easim[?] install easim"):
+        easim.Server("true")
+
+
 def test_a_program_that_talks_nonsense_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(easim.EasimError, match="sent a line that is not JSON-RPC: hello"):
         easim.Server(script(tmp_path, "echo hello; read -r line; read -r line"))

@@ -61,6 +61,14 @@ def test_a_timeout_is_of_virtual_time_and_says_what_was_told(easim_virtual: Test
     assert easim_virtual.now() == 3600
 
 
+def test_a_misspelt_event_is_told_at_once(easim_virtual: TestWorld) -> None:
+    with pytest.raises(easim.EasimError, match="^unknown event 'conect': did you mean 'connect'[?]$"):
+        easim_virtual.app().wait_for("conect", timeout=3600)  # type: ignore[arg-type]
+    with pytest.raises(easim.EasimError, match="^unknown event 'nonsense': expected attach, detach, link"):
+        easim_virtual.run_until("nonsense", timeout=3600)  # type: ignore[arg-type]
+    assert easim_virtual.now() == 0
+
+
 def test_the_requests_that_changed_something_are_known(easim_virtual: TestWorld) -> None:
     lamp = easim_virtual.add("echo")
     lamp.plug()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from ._session import DEFAULT_TIMEOUT, LONGEST_READ, Session
 from ._wire import limited, seconds, state_of
 from .errors import EasimError, Timeout
-from .events import AppEvent, ConnectEvent
+from .events import AppEvent, ConnectEvent, check_name
 from .states import AppState, ConnectedAccessory
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class App:
     async def wait_for(self, event: AppEvent, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
         """Wait for the next ``connect``, ``disconnect`` or other notice after the last one that was awaited."""
         limited(timeout)
+        check_name(event, AppEvent)
         found = self._next(event)
         if found is None:
             # The notifications in this list have already been searched, so the server's search skips them.

@@ -60,6 +60,7 @@ class ServerProcess:
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
         self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)
+        self._is_easim = False
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair()
         try:
@@ -115,11 +116,17 @@ class ServerProcess:
                 advice=f"this package needs a program with control protocol {PROTOCOL}; {INSTALL}",
             )
         how = "closed its output" if code is None else f"ended with exit code {code}"
-        return ProgramError(f"{self.path} {how}" + (f", and printed: {said}" if said else ""), kind="program")
+        is_other = not self._is_easim and not version(self.path).startswith("easim ")
+        return ProgramError(
+            f"{self.path} {how}" + (f", and printed: {said}" if said else ""),
+            kind="program",
+            advice=f"is it easim? {INSTALL}" if is_other else None,
+        )
 
     def check(self, info: dict[str, object]) -> None:
         """Refuse a server with a different protocol version."""
         spoken = info.get("protocol")
+        self._is_easim = True
         if spoken == PROTOCOL:
             return
         newer = isinstance(spoken, int) and spoken > PROTOCOL

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Awaitable, Iterable
 from time import monotonic
 from types import TracebackType
-from typing import Any, Callable, Literal, Optional, Union
+from typing import Any, Callable, Literal, Optional, Union, get_args
 
 from . import _timeline
 from ._accessory import Accessory, Capture, Fault, Host, Proxy, unmarked
@@ -34,7 +34,7 @@ from ._program import RemoteServer, ServerProcess
 from ._session import DEFAULT_TIMEOUT, Session
 from ._wire import limited, seconds
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
-from .events import Event, Time
+from .events import Event, Time, check_name
 
 # Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
@@ -336,6 +336,7 @@ class World:
         self, event: Event, *, timeout: Optional[float] = DEFAULT_TIMEOUT, **which: Any
     ) -> dict[str, Any]:
         """Wait for an event (docs/commands.md) and return it. ``which`` are parameters of ``time.runUntil``."""
+        check_name(event, *get_args(Event))
         notice = await self.find_notice(event, timeout, **which)
         if notice is None:
             raise Timeout(f"no event '{event}' within {self.shown(timeout)}", kind="timeout")

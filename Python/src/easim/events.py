@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Union
+import difflib
+from typing import Literal, Union, get_args
+
+from .errors import EasimError
 
 Time = Literal["real", "virtual"]
 """The kinds of time that a world can use."""
@@ -38,3 +41,12 @@ TimelineEvent = Literal[
 
 Event = Union[TimelineEvent, AppEvent, SessionEvent]
 """The events that ``World.run_until`` can wait for."""
+
+
+def check_name(event: str, *kinds: object) -> None:
+    """Refuse a name that is no event of these kinds, because waiting for it would end only by the timeout."""
+    names = [name for kind in kinds for name in get_args(kind)]
+    if event not in names:
+        near = difflib.get_close_matches(event, names, 1)
+        advice = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(names)}"
+        raise EasimError(f"unknown event '{event}'", kind="params", advice=advice)
