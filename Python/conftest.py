@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-import easim
-from easim._link import Link
+try:
+    import easim
+    from easim._link import Link
+except ModuleNotFoundError:
+    pytest.exit("the package easim is not installed here: run Scripts/python test, or pip install ./Python", 4)
 
 pytest_plugins = ["pytester"]
 # The optional labgrid module is skipped if its dependencies are not installed.

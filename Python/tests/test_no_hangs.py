@@ -124,7 +124,10 @@ def test_a_forked_process_is_told_so(easim_world: TestWorld) -> None:
     assert easim_world.now() >= 0
 
 
-def test_ctrl_c_ends_a_wait_and_nothing_else(easim_world: TestWorld) -> None:
+def test_ctrl_c_ends_a_wait_and_nothing_else(easim_world: TestWorld, request: pytest.FixtureRequest) -> None:
+    # Python raises no KeyboardInterrupt where SIGINT is ignored, as it is in jobs that a shell runs in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
