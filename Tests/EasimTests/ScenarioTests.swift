@@ -45,6 +45,27 @@ import Testing
     #expect(json["verdict"]?.text == "stopped" && json["ending"]?.text == "stopped by Ctrl-C")
   }
 
+  /// A thousand flickers take many seconds of real time.
+  @Test func controlCEndsOneScenarioInVirtualTime() throws {
+    let place = TemporaryFolder()
+    place.write(
+      """
+      {
+        version: 1, description: "long",
+        accessories: { glasses: { profile: "lawk-view", quirks: ["flicker,cycles=1000"] } },
+        steps: [{ at: "0s", accessory: "plugIn" }], tail: "24h",
+        expect: [{ event: "connect" }],
+      }
+      """, to: "long.json5")
+    let run = try Program("scenario", "run", place.file("long.json5"), "--trace", place.file("t.html"))
+    try run.line("● connect")
+    let end = try run.interrupt()
+    #expect(end.ending == .exit(1), "\(end.err)")
+    #expect(end.err == "easim: stopped by Ctrl-C before the scenario ended\n")
+    let page = String(decoding: try #require(place.bytes("t.html")), as: UTF8.self)
+    #expect(page.contains("\"verdict\":\"stopped\",\"text\":\"stopped by Ctrl-C before the scenario ended\""))
+  }
+
   @Test func aFailedScenarioIsACaseWithItsTimeline() throws {
     let place = TemporaryFolder()
     let run = try Program.run("scenario", "run", "--all", "--client", "naive", "--report", place.file("all.xml"))

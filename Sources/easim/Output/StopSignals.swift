@@ -17,12 +17,15 @@ enum StopSignals {
 
   static var count: Int { howMany.load(ordering: .acquiring) }
 
+  /// The first signal as users know it.
+  static var stopper: String? { first.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" } }
+
   /// Starts receiving the signals. Call this before creating other threads, because threads inherit the signal mask.
   ///
   /// - Parameters:
   ///   - secondInterrupt: how long the process may keep running if the second signal is SIGINT.
   ///   - wake: called after each signal, on the thread that received it.
-  static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
+  static func take(secondInterrupt: Duration = .zero, wake: @escaping @Sendable () -> Void = {}) throws {
     var set = sigset_t()
     sigemptyset(&set)
     for signal in signals { sigaddset(&set, signal) }

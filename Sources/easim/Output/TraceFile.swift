@@ -66,7 +66,8 @@ final class TraceFile {
 
   func finish(_ code: ExitCode, _ console: Console) {
     guard isWanted else { return }
-    var verdict = verdict ?? TraceVerdict(code == .done ? "finished" : "failed", lastLine)
+    let word = code == .done ? "finished" : StopSignals.first == nil ? "failed" : "stopped"
+    var verdict = verdict ?? TraceVerdict(word, lastLine)
     if code != .done, verdict.word == "passed" { verdict = TraceVerdict("failed", lastLine) }
     if let reason = PatientFile.write(recorder.page(verdict, of: runs), to: file) { console.lose(name, reason) }
   }

@@ -268,7 +268,11 @@ private func playVirtually(
   let type = try options.type(for: scenario, named: client)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
   player.start()
-  _ = try loop.run(until: { player.isOver })
+  // With --all, a scenario that has begun is played to its end.
+  _ = try loop.run(until: { player.isOver || !options.playsAll && StopSignals.first != nil })
+  if !player.isOver, let stopper = StopSignals.stopper {
+    throw CommandFailure(code: .checkFailed, message: "stopped by \(stopper) before the scenario ended")
+  }
   let time = loop.now
   let verdict = player.verdict
   player.tearDown()
@@ -295,6 +299,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   try scenario.admitPrograms(options.shared, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: runtime.loop)
+    try StopSignals.take()
   player.start()
   _ = runtime.run(until: { player.isOver })
   if let code = runtime.stopped(console, " before the scenario ended") { return code }

@@ -37,9 +37,7 @@ final class CommandRuntime {
   /// How many stop signals have arrived. After the second signal, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
-  var stopper: String? {
-    signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
-  }
+  var stopper: String? { StopSignals.stopper }
 
   func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
     guard let stopper else { return nil }
