@@ -18,6 +18,21 @@ import Testing
     #expect(!place.has("glasses.sock") && !place.has("glasses"))
   }
 
+  @Test func aLongWaitSaysWhatItWaitsForAndWhatEndsIt() throws {
+    let nobody = "unix:\(place.file("nobody"))"
+    let waits = try [
+      ["info", nobody], ["send", nobody, "--text", "x"], ["burst", nobody], ["pipe", nobody], ["check", nobody],
+      ["scenario", "run", "flicker", "--at", nobody], ["plug", "usbip:127.0.0.1:1"],
+    ].map { try Program($0 + ["--timeout", "3s"]) }
+    for wait in waits {
+      let end = try wait.wait()
+      #expect(end.ending == .exit(3), "\(end.err)")
+      let said = end.err.split(separator: "\n").filter { $0.contains(" yet") }
+      #expect(said.count == 1, "\(end.err)")
+      #expect(said.first?.hasSuffix("; waiting up to 3s (--timeout), or until Ctrl-C") == true, "\(end.err)")
+    }
+  }
+
   @Test func anInterruptBetweenTheHalvesOfAFlickerIsHeard() throws {
     let accessory = try Accessory(on: .unix, in: place, "--quirk", "flicker,empty=1ms,gap=1h")
     let send = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")

@@ -96,6 +96,9 @@ public final class Dialer {
     return trouble
   }
 
+  /// Whether the dialer still waits for an accessory at an address that does not show whether there is one.
+  public var isSearching: Bool { !finder.seesArrivals && (taken == nil || trouble != nil) }
+
   /// The number of accessories that are connected or about to be connected.
   public var openLines: Int {
     ways.values.count { $0.line.state == .dialling || $0.line.state == .connected }

@@ -35,6 +35,10 @@ package final class AddressPlug: AccessoryPlug {
   private var isStarted = false
   /// The identity of the accessory that was found first. No other accessory is accepted.
   private var taken: String?
+  /// Why the last attempt failed, or nil if it succeeded.
+  package private(set) var trouble: TransportError?
+  /// Whether the plug still waits for its first accessory, at an address that does not show whether there is one.
+  package var isSearching: Bool { !finder.seesArrivals && taken == nil }
 
   /// Creates a plug that is not connected yet.
   ///
@@ -58,7 +62,7 @@ package final class AddressPlug: AccessoryPlug {
       try finder.start { [unowned self] change in happened(change) }
     }
     let deadline = loop.now + limit
-    var trouble: TransportError?
+    trouble = nil
     repeat {
       if let accessory = wanted {
         switch try connect(to: accessory, pump, deadline) {

@@ -149,6 +149,7 @@ final class CheckSession {
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },
       wrap: { [cables, options] in cables.wrap($0, at: .device, place: options.address.description) })
     try cables.openFiles(console)
+    runtime.tellOfWait(at: options.address, atMost: options.stepLimit, console) { (plug.isSearching, plug.trouble) }
     console.trace?.recorder.readsLinks = true
     let checker = Checker(plug, CheckPump(runtime.loop) { [runtime] in runtime.signal != nil }, settings)
     var report: CheckReport

@@ -126,6 +126,7 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
     } else {
       let dialer = Dialer(finder, for: device, on: runtime.loop)
       try dialer.start()
+      runtime.tellOfWait(at: address, atMost: nil, console) { (dialer.isSearching, dialer.trouble) }
       dialers.append(dialer)
     }
   }

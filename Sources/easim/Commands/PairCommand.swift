@@ -105,10 +105,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     console.err("easim: \(shown.count.counted("device")) seen; pair one with: easim pair bt:ADDRESS")
     return shown.isEmpty ? .unreachable : .done
   }
-  if runtime.signal != nil {
-    console.err("easim: not paired")
-    return .checkFailed
-  }
+  if let code = runtime.stopped(console, " before the device was paired") { return code }
   console.err(
     "easim: \(options.address) was not seen within \(options.timeout); make the device visible (most accessories have "
       + "a button for this), and try again"

@@ -57,15 +57,14 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   let plugs = KernelPlugs(host: host, port: port, rules: rules, on: runtime.loop) { event in
     console.show(TimelineEvent(time: runtime.loop.now, side: .cable, kind: event.kind))
   }
+  runtime.tellOfWait(at: address, atMost: patience, console) {
+    (!plugs.hasAccepted, plugs.trouble.map { .unusable(address, $0.withOption) })
+  }
   _ = runtime.run(until: { plugs.hasAccepted }, limit: patience)
   guard plugs.hasAccepted else {
-    guard runtime.signal == nil else {
-      console.err("easim: no accessory was attached")
-      return .checkFailed
-    }
-    let reason = plugs.trouble?.withOption ?? "it does not answer"
-    let limit = DurationText.format(patience)
-    console.err("easim: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
+    if let code = runtime.stopped(console, " before an accessory was attached") { return code }
+    let reason = TransportError.unusable(address, plugs.trouble?.withOption ?? "it does not answer")
+    console.err("easim: \(address.explanation(of: reason, within: patience))")
     return .unreachable
   }
   _ = runtime.run(until: { plugs.failure != nil }, limit: options.limit)

@@ -362,6 +362,7 @@ final class ScenarioAtAddress {
 
   private func giveUp() -> ExitCode {
     side.tearDown()
+    runtime.tellOfWait(at: addresses[0], atMost: timeout, console) { [side] in (!side.hasBegun, side.trouble) }
     if let code = runtime.stopped(console, " before there was an accessory") { return code }
     console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
     return .unreachable

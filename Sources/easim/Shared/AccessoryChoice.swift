@@ -105,10 +105,25 @@ extension Address {
       """
   }
 
-  func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
-    let limit = DurationText.format(timeout)
-    guard let trouble else { return "\(nothingThere) within \(limit)" }
-    return "no accessory at \(self) within \(limit): \(trouble.address == self ? trouble.detail : trouble.description)"
+  func explanation(of trouble: TransportError?, within limit: Duration?) -> String {
+    let when = limit.map { "within \(DurationText.format($0))" } ?? "yet"
+    guard let trouble else { return "\(nothingThere) \(when)" }
+    return "no accessory at \(self) \(when): \(trouble.address == self ? trouble.detail : trouble.description)"
+  }
+}
+
+extension CommandRuntime {
+  /// After two seconds, says that there is no accessory yet, and what ends the wait, if `missing` still returns true.
+  func tellOfWait(
+    at address: Address, atMost limit: Duration?, _ console: Console,
+    while missing: @escaping () -> (Bool, TransportError?)
+  ) {
+    if let limit, limit <= .seconds(2) { return }
+    loop.schedule(after: .seconds(2)) {
+      guard case (true, let trouble) = missing() else { return }
+      let end = limit.map { "up to \(DurationText.format($0)) (--timeout), or until Ctrl-C" } ?? "until Ctrl-C"
+      console.err("easim: \(address.explanation(of: trouble, within: nil)); waiting \(end)")
+    }
   }
 }
 

@@ -72,6 +72,8 @@ final class HostCommandContext {
   private let options: CableOptions
   private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
+  private let console: Console
+  private let timeout: Duration
 
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
@@ -97,6 +99,7 @@ final class HostCommandContext {
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
     (self.address, self.runtime, self.options) = (address, runtime, options)
+    (self.console, timeout) = (console, shared.timeout)
     var app = try Self.app(shared)
     adjust(&app)
     var settings = try DeviceSettings(shared, at: address, timeout: shared.timeout, on: runtime.loop, console)
@@ -135,7 +138,10 @@ final class HostCommandContext {
     return settings
   }
 
-  func start() throws { try dialer.start() }
+  func start() throws {
+    try dialer.start()
+    runtime.tellOfWait(at: address, atMost: timeout, console) { [dialer] in (dialer.isSearching, dialer.trouble) }
+  }
 
   /// Returns the exit code and message if no accessory became ready in time or if none can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
