@@ -182,8 +182,7 @@ public struct ScenarioLibrary: Sendable {
       return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
     }
     let near = Suggestion.nearHint(for: reference, in: names)
-    let hint = near.isEmpty ? ": 'easim scenario list' prints the names" : near
-    let message = "no scenario '\(reference)'\(hint)\(TextFile.hint(forFileNamed: reference))"
+    let message = "no scenario '\(reference)'\(near)\(TextFile.hint(forFileNamed: reference))"
     throw SourceProblems([SourceProblem(at: nil, message)])
   }
 

@@ -89,7 +89,7 @@ extension Scenario {
 
   package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
     if let apps = tree["apps"] {
-      let message = "a scenario with 'apps' is checked by the rules of easim soak: run it with 'easim scenario run'"
+      let message = "a scenario with 'apps' has its own apps and expects no events, so no other app can play it"
       throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
     }
     self = try Scenario.format(names).read(tree)

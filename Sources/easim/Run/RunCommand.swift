@@ -190,7 +190,9 @@ private func profiles(_ options: RunOptions) throws -> [Profile] {
 }
 
 private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
-  let file = try ScenarioLibrary(profiles: Profiles.library).file(name)
+  let library = ScenarioLibrary(profiles: Profiles.library)
+  try library.find(name)
+  let file = try library.file(name)
   guard case .scenario(var scenario) = file else {
     throw UsageError("the scenario \(name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
   }

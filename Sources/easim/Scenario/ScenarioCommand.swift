@@ -105,6 +105,7 @@ struct ScenarioOptions: CommandOptions {
 
 private func runScenario(_ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   let library = ScenarioLibrary(profiles: Profiles.library)
+  if let name = options.scenario { try library.find(name) }
   switch (options.verb, options.scenario) {
   case (.list, _): return try list(library, console)
   case (.show, let name):
@@ -124,6 +125,16 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
   case (.run, let name?): return try play(library.file(name), options, console)
   case (.run, nil):
     throw UsageError("scenario run needs --all, or a scenario: 'easim scenario list' prints the names")
+  }
+}
+
+extension ScenarioLibrary {
+  /// Throws an error with the command that lists the scenarios if there is no such scenario and none with a similar name.
+  func find(_ reference: String) throws {
+    do { _ = try text(reference) } catch {
+      if ProfileLibrary.isPath(reference) || "\(error)".hasSuffix("?") { throw error }
+      throw CommandFailure(code: .usage, message: "\(error); 'easim scenario list' prints the names")
+    }
   }
 }
 
@@ -288,6 +299,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   var settings = try World.Settings(options.shared, isVirtual: !options.isRealTime, console)
   settings.faults = options.shared.faults.map { CableFault($0) }
   guard options.isRealTime else {
+    try StopSignals.take()
     let (verdict, time) = try playVirtually(scenario, settings, options)
     if let trace = console.trace, options.otherName(for: scenario) != nil {
       try add(scenario, trace.recorder, verdict, options, to: trace)
@@ -299,7 +311,6 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   try scenario.admitPrograms(options.shared, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: runtime.loop)
-    try StopSignals.take()
   player.start()
   _ = runtime.run(until: { player.isOver })
   if let code = runtime.stopped(console, " before the scenario ended") { return code }
@@ -351,6 +362,7 @@ final class ScenarioAtAddress {
       side.tearDown()
       throw error
     }
+    runtime.tellOfWait(at: addresses[0], atMost: timeout, console) { [side] in (!side.hasBegun, side.trouble) }
     guard runtime.run(until: { side.hasBegun }, limit: timeout) else { return giveUp() }
     let ended = runtime.run(until: { side.isOver })
     let verdict = ScenarioVerdict(side.comparison, side.client)
@@ -362,7 +374,6 @@ final class ScenarioAtAddress {
 
   private func giveUp() -> ExitCode {
     side.tearDown()
-    runtime.tellOfWait(at: addresses[0], atMost: timeout, console) { [side] in (!side.hasBegun, side.trouble) }
     if let code = runtime.stopped(console, " before there was an accessory") { return code }
     console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
     return .unreachable
