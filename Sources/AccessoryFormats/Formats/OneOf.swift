@@ -182,7 +182,11 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func unknown(_ word: String, others: [String] = []) -> String {
-    "unknown \(name) '\(Excerpt.of(word))'\(Suggestion.hint(for: word, in: names + others))"
+    // A sign other than the comma, as in `loss=1%`, is taken for a part of the name.
+    let stem = word.prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "." }
+    let meant = kinds.first { $0.name == stem }?.shape(of: name)
+    let hint = meant.map { ": a comma follows the name\($0.exampleHint)" }
+    return "unknown \(name) '\(Excerpt.of(word))'\(hint ?? Suggestion.hint(for: word, in: names + others))"
   }
 
   private func read(_ kind: Kind<Root>, _ value: JSON5Value, _ place: Place) -> Root? {

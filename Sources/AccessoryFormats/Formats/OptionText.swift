@@ -75,11 +75,12 @@ public struct OptionText: Equatable, Sendable {
       }
       let keys = shape.fields.map { field in if case .boolean = field.shape { field.key } else { "\(field.key)=" } }
       let hint = Suggestion.hint(for: part.name, in: words + keys)
+      let form = hint.hasPrefix(":") ? shape.exampleHint : ""
       let owner = shape.owner.map { "the \($0) '\(shape.name)'" } ?? shape.name
       place.problems.error(
         at: position, path: place.path,
         part.name.isEmpty
-          ? "nothing after the comma" : "unknown word '\(Excerpt.of(part.name))' for \(owner)\(hint)")
+          ? "nothing after the comma" : "unknown word '\(Excerpt.of(part.name))' for \(owner)\(hint)\(form)")
       return nil
     }
   }

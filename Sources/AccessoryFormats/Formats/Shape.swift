@@ -62,6 +62,9 @@ public struct RecordShape: Sendable {
 }
 
 extension RecordShape {
+  /// The text to append to an error about a parameter: `, as in 'name,key=value'`, or an empty string.
+  var exampleHint: String { example.map { $0.contains(",") ? ", as in '\($0)'" : "" } ?? "" }
+
   func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value {
     guard case .object(let own) = file.content, case .object(let inherited) = base.content else { return file }
     let merged = own.map { member -> JSON5Member in
