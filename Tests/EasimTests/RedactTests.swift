@@ -24,6 +24,20 @@ import Testing
     #expect(same.ending == .exit(0) && same.out == "1\n", "\(same.out)\(same.err)")
   }
 
+  /// The replacements in a redacted file are found like the secrets before them, and stay as they are.
+  @Test func aRedactedCaptureIsRedactedToItself() throws {
+    let redact = try shell(
+      "easim demo --virtual --capture a.pcapng >demo && easim redact a.pcapng --out b.pcapng && "
+        + "easim redact b.pcapng --out c.pcapng && cmp b.pcapng c.pcapng")
+    #expect(redact.ending == .exit(0), "\(redact.err)")
+  }
+
+  @Test func aTraceOfWhatIsNoCaptureSaysSo() throws {
+    let trace = try shell("printf '\\377\\001nonsense' >junk && easim trace junk")
+    #expect(trace.ending == .exit(1) && trace.out == "junk.html\n", "\(trace.out)\(trace.err)")
+    #expect(trace.err == "easim: junk, read as raw, has nothing to show: 0 packets, 10 bytes skipped\n")
+  }
+
   @Test(arguments: [
     ("easim redact - < raw", "redact - needs --out PATH"), ("easim redact --out x raw raw", "--out is for one FILE"),
     ("easim redact text", "text: "),

@@ -195,6 +195,9 @@ public struct CaptureSummary: Equatable, Sendable {
   /// Whether there is at least one packet and every byte belongs to an intact packet.
   public var isSound: Bool { contents > 0 && unsound == 0 }
 
+  /// Whether anything but notes and bytes outside packets was found.
+  public var hasContents: Bool { contents > (counts[.skipped] ?? 0) + (counts[.note] ?? 0) }
+
   mutating func add(_ entry: CaptureEntry) {
     entries += 1
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }

@@ -46,6 +46,7 @@ public struct SecretNames: Sendable {
         let (shown, renamed) = (Self.hex(value, separator, isUpper), Self.hex(name, separator, isUpper))
         guard names[shown] == nil else { continue }
         names[shown] = (kind, renamed)
+        replacements.insert(renamed)
         index(shown)
       }
     }
@@ -112,6 +113,8 @@ public struct SecretNames: Sendable {
 
   func areAbsent(from bytes: [UInt8]) -> Bool {
     var (names, bytes) = (self, bytes)
+    // In a file that was redacted before, the secrets are replacements themselves.
+    names.index = index.mapValues { values in values.filter { !replacements.contains($0) } }
     return !names.replace(in: &bytes, isText: false)
   }
 

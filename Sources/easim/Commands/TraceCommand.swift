@@ -60,9 +60,12 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   if decoder.form == .transcript {
     throw UsageError("\(name): a transcript does not contain all bytes: pass the capture itself")
   }
-  let page = recorder.page(TraceVerdict("capture", "\(name): \(decoder.summary.text)"))
+  let summary = decoder.summary
+  let page = recorder.page(TraceVerdict("capture", "\(name): \(summary.text)"))
   if let reason = PatientFile.write(page, to: file) { console.lose(out, reason) } else { console.out(out) }
-  return .done
+  if summary.hasContents { return .done }
+  console.err("easim: \(name), read as \((decoder.form ?? .hex).rawValue), has nothing to show: \(summary.text)")
+  return .checkFailed
 }
 
 private struct TracedCapture {
