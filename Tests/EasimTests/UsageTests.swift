@@ -8,6 +8,8 @@ import Testing
   @Test(arguments: [
     ("run lawk-view --on gadget:no_such_udc.7", "there is no USB device controller 'no_such_udc.7'"),
     ("run lawk-view --on gadget:/sys/class/udc/a", "did you mean 'gadget:a'?"),
+    ("report mrge", "'mrge': "),
+    ("demo --capture f --transcript f", "--capture and --transcript would both write to f"),
   ]) func aWrongCommandLineEndsWithTwoAndIsExplained(words: String, complaint: String) throws {
     let easim = try Program.run(words.split(separator: " ").map(String.init))
     #expect(easim.ending == .exit(2), "\(easim.out)\(easim.err)")

@@ -281,6 +281,12 @@ struct CommandLineReader<Options: CommandOptions> {
       try Self.naming("\(option.spec.name) \(value.isEmpty ? "''" : value): ") { try option.take(value, &options) }
     }
     let names = Set(given.map(\.option.spec.name))
+    var outputs: [String: String] = [:]
+    for (option, value) in given where ["--capture", "--transcript", "--trace", "--report"].contains(option.spec.name) {
+      guard let other = outputs.updateValue(option.spec.name, forKey: value), value != "-", !value.hasPrefix("/dev/")
+      else { continue }
+      throw UsageError("\(other) and \(option.spec.name) would both write to \(value)")
+    }
     for rule in Options.rules {
       if let complaint = rule.complaint(given: names) { throw UsageError(complaint) }
     }
@@ -290,12 +296,15 @@ struct CommandLineReader<Options: CommandOptions> {
     return options
   }
 
-  private func operands() throws(UsageError) -> [(operand: Operand<Options>, word: String)] {
+  private func operands() throws -> [(operand: Operand<Options>, word: String)] {
     var rest = words[...]
     var found: [(operand: Operand<Options>, word: String)] = []
     for operand in Options.operands {
       let taken = rest.prefix(operand.spec.count.upperBound)
       guard taken.count >= operand.spec.count.lowerBound else {
+        // A wrong word is worth more to the user than a missing one.
+        var options = Options()
+        for (operand, word) in found { try Self.naming("'\(word)': ") { try operand.take(word, &options) } }
         throw UsageError("\(operand.spec.placeholder) is missing")
       }
       found += taken.map { (operand, $0) }
