@@ -51,6 +51,16 @@ import Testing
     }
     let apart = try Program.run("report", "merge", place.file("a.json"), place.file("early.json"))
     #expect(apart.err.contains("early.json is of a run at another time"), "\(apart.err)")
+    for (name, day) in [("planned-a.json", 2), ("planned-b.json", 1)] {
+      let first = 1_767_225_600_000_000 + day * 86_400_000_000
+      place.write(
+        golden.replacing("\"date\":\"\"", with: "\"date\":\"2026-01-0\(day)T00:00:00Z\"").replacing(
+          "\"made\":",
+          with: "\"start\":{\"plannedMicroseconds\":\(first),\"firstMicroseconds\":\(first),"
+            + "\"lastMicroseconds\":\(first),\"unsynchronized\":1},\"made\":"), to: name)
+    }
+    let planned = try Program.run("report", "merge", place.file("planned-a.json"), place.file("planned-b.json"))
+    #expect(planned.err.contains("planned-b.json is of a run at another time"), "\(planned.err)")
     let same = try Program.run("report", "merge", place.file("a.json"), place.file("a.json"))
     #expect(!same.err.contains("at another time"))
   }

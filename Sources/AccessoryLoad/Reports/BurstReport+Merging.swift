@@ -71,10 +71,10 @@ extension BurstReport {
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Rates are added, so runs must have been simultaneous. Compares the dates and durations; runs with a planned start
-  /// have their starts compared instead.
+  /// Rates are added, so runs must have been simultaneous. Compares the dates and durations, unless the runs had the
+  /// same planned start.
   public func caution(adding other: BurstReport) -> String? {
-    guard start == nil || other.start == nil, case .at(let mine)? = try? StartTime(made.date),
+    guard start == nil || start?.planned != other.start?.planned, case .at(let mine)? = try? StartTime(made.date),
       case .at(let theirs)? = try? StartTime(other.made.date)
     else { return nil }
     let earlier = mine < theirs ? self : other
