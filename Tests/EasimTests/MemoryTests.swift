@@ -61,12 +61,15 @@ import Testing
     #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
   }
 
+  /// The first report has another date than the others, so that easim warns of each of them. Otherwise, it would print
+  /// nothing for up to a minute on a busy machine, and the test would take it for hung.
   @Test(.enabled(if: canBeMeasured)) func aThousandReportsAreMergedIn48MiB() throws {
     let merge = try Self.run(
       withAccessory(
         """
         "$easim" burst "$address" --count 20 --report \(place.file("r.json")) >/dev/null &&
-          "$easim" report merge $(yes \(place.file("r.json")) | head -n 1000)
+          sed 's/"date":"[0-9]*/"date":"2001/' \(place.file("r.json")) >\(place.file("first.json")) &&
+          "$easim" report merge \(place.file("first.json")) $(yes \(place.file("r.json")) | head -n 999)
         """), within: 48)
     #expect(merge.ending == .exit(0), "\(merge.err)")
     #expect(merge.out.contains("20,000 bursts of 10,000 bytes"), "\(merge.out)")
