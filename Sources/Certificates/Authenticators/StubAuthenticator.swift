@@ -49,14 +49,16 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     guard let (_, generation) = read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
     let number = challengesMade.add(1, ordering: .relaxed).oldValue
-    var random = Self.random("challenge", seed: seed, mixing: withUnsafeBytes(of: number) { Array($0) })
+    // The number's bytes in the order in which `random(_:seed:mixing:)` reads an array of eight bytes.
+    var random = SeededRandom(seed: seed).derived("challenge")
+    random = SeededRandom(seed: random.next() ^ UInt64(bigEndian: number))
     return random.bytes(generation.challengeByteCount)
   }
 
   /// Accepts only the answer that the stub with this certificate gives to this challenge.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
-    guard response == Self.response(seed: seed, generation, to: challenge) else {
+    guard Self.areSame(response, Self.response(seed: seed, generation, to: challenge)) else {
       return .refused(
         reason: "the response differs from the stub coprocessor's answer to this challenge (seed \(seed))")
     }
@@ -80,13 +82,16 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   /// write.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // In a world, the stubs of both sides usually have the same seed.
-    // Certificates are long and looked up several times per accessory, and `==` would take most of the look-up time.
-    let own = self.certificate
-    if certificate.count == own.count, memcmp(certificate, own, own.count) == 0 { return (seed, self.generation) }
+    if Self.areSame(certificate, self.certificate) { return (seed, self.generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
     let seed = certificate.dropFirst(Self.mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return certificate == Self.certificate(seed: seed, generation) ? (seed, generation) : nil
+  }
+
+  /// Certificates are long and compared several times per accessory, and `==` would take most of the time.
+  private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.count == right.count && memcmp(left, right, left.count) == 0
   }
 
   private static func response(seed: UInt64, _ generation: CoprocessorGeneration, to challenge: [UInt8]) -> [UInt8] {
@@ -125,11 +130,13 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 extension SeededRandom {
   /// Returns the next `count` bytes, eight from each number.
   fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
-    while bytes.count < count {
-      withUnsafeBytes(of: next().littleEndian) { bytes.append(contentsOf: $0.prefix(count - bytes.count)) }
+    var bytes = [UInt8](repeating: 0, count: (count + 7) / 8 * 8)
+    var span = bytes.mutableSpan
+    var places = span.mutableBytes
+    for offset in stride(from: 0, to: count, by: 8) {
+      places.storeBytes(of: next().littleEndian, toByteOffset: offset, as: UInt64.self)
     }
+    bytes.removeLast(bytes.count - count)
     return bytes
   }
 }
