@@ -83,23 +83,22 @@ public struct LinkParameters: Hashable, Sendable {
 
   /// The encoded payload.
   public var encoded: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(10 + 3 * sessions.count)
-    func append(_ value: UInt16) {
-      bytes.append(UInt8(value >> 8))
-      bytes.append(UInt8(truncatingIfNeeded: value))
+    var bytes = [UInt8](repeating: 0, count: 10 + 3 * sessions.count)
+    func store(_ value: UInt16, at place: Int) {
+      bytes[place] = UInt8(value >> 8)
+      bytes[place + 1] = UInt8(truncatingIfNeeded: value)
     }
-    bytes.append(version)
-    bytes.append(maximumOutstandingPackets)
-    append(maximumPacketLength)
-    append(retransmissionTimeout)
-    append(cumulativeAcknowledgementTimeout)
-    bytes.append(maximumRetransmissions)
-    bytes.append(maximumCumulativeAcknowledgements)
-    for session in sessions {
-      bytes.append(session.id)
-      bytes.append(session.kind.rawValue)
-      bytes.append(session.version)
+    bytes[0] = version
+    bytes[1] = maximumOutstandingPackets
+    store(maximumPacketLength, at: 2)
+    store(retransmissionTimeout, at: 4)
+    store(cumulativeAcknowledgementTimeout, at: 6)
+    bytes[8] = maximumRetransmissions
+    bytes[9] = maximumCumulativeAcknowledgements
+    for (index, session) in sessions.enumerated() {
+      bytes[10 + 3 * index] = session.id
+      bytes[11 + 3 * index] = session.kind.rawValue
+      bytes[12 + 3 * index] = session.version
     }
     return bytes
   }

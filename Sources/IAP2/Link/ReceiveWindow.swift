@@ -41,7 +41,7 @@ struct ReceiveWindow {
     owed = 0
     deadline = nil
     heldAt = nil
-    stored.removeAll(keepingCapacity: true)
+    stored.clear()
   }
 
   /// Classifies `sequence`, given a window of `window` packets.

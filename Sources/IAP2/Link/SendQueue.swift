@@ -66,13 +66,13 @@ struct SendQueue {
 
   /// Empties the queue and continues numbering after `sequence`, the SYN's number.
   mutating func restart(after sequence: UInt8) {
-    packets.removeAll(keepingCapacity: true)
+    packets.clear()
     tape.clear()
     first = 0
     inFlight = 0
     resends = 0
     isShuffled = false
-    balances.removeAll(keepingCapacity: true)
+    balances.clear()
     messageBytes = 0
     lastSent = sequence
     lastNumbered = sequence
@@ -205,7 +205,7 @@ struct SendQueue {
     first += count
     inFlight -= count
     if first == packets.count {
-      packets.removeAll(keepingCapacity: true)
+      packets.clear()
       tape.clear()
       first = 0
       return

@@ -162,7 +162,9 @@ extension PacketScanner {
 
   @usableFromInline
   mutating func search(_ bytes: RawSpan, _ offset: inout Int) -> Piece? {
-    bytes.withUnsafeBytes { search($0, &offset) }
+    // Most reads end with a packet.
+    if offset == bytes.byteCount, carry.count == 0, skipped.count == 0 { return nil }
+    return bytes.withUnsafeBytes { search($0, &offset) }
   }
 
   private mutating func search(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Piece? {
