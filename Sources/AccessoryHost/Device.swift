@@ -20,17 +20,23 @@ public final class Device {
   public let settings: DeviceSettings
   /// The loop on which all events are handled.
   public let loop: any EventLoop
-  private let report: (TimelineEvent) -> Void
+  private let report: (consuming TimelineEvent) -> Void
   let authenticator: any DeviceAuthenticator
+  // Every attachment needs these values, and the compiler would copy all settings in order to compute or read one.
+  let peerSettings: DevicePeer.Settings
+  let findsOrder: Bool
+  let watchesLines: Bool
   /// The rules for the control messages that the device sends on its own.
-  private(set) lazy var rules = settings.profile.messageRules
+  let rules: [MessageRule]
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
   /// For each accessory, whether authentication or identification comes first, if the device must determine this by
   /// trial.
   @exclusivity(unchecked) var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
-  let memory = IdentificationMemory()
+  let memory: IdentificationMemory
+  /// The identifications that devices of this process have received, because worlds of one run have similar accessories.
+  private static let known = Locked(IdentificationMemory.Known())
 
   // Exclusivity is not checked, because every attachment and event uses these properties. They belong to the device's
   // loop, and no other code runs while they change.
@@ -43,19 +49,39 @@ public final class Device {
   @exclusivity(unchecked) var random: SeededRandom
 
   /// Creates a device that has no cables. `report` is called on the loop with all events from the device.
-  public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+  public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (consuming TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
     self.report = report
+    peerSettings = settings.peerSettings
+    findsOrder = settings.findsOrder
+    watchesLines = settings.watchesLines
+    rules = settings.profile.messageRules
+    memory = IdentificationMemory(Self.known.withLock(\.self))
     let accepts = settings.authentication == .accept
     authenticator = accepts ? AcceptingAuthenticator(settings.authenticator) : settings.authenticator
     random = loop.random.derived("device")
     ids = ConnectionIDs(using: &random)
   }
 
+  deinit {
+    if memory.hasLearned { Self.known.withLock { $0 = memory.known } }
+  }
+
   /// The published accessories, in order of publication.
   public var published: [PublishedAccessory] {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
+  }
+
+  /// Returns true if exactly the accessories with these connection IDs are published.
+  package func publishes(_ connectionIDs: [Int]) -> Bool {
+    var count = 0
+    for attachment in attachments {
+      guard let published = attachment.published else { continue }
+      count += 1
+      if !connectionIDs.contains(published.connectionID) { return false }
+    }
+    return count == connectionIDs.count
   }
 
   /// The step that each accessory is expected to take next.
@@ -102,7 +128,7 @@ public final class Device {
 
   /// Whether the device notices that a cable has been plugged in. According to a report (failure W15), a real device
   /// stopped noticing cables after accessories had been quickly unplugged and replugged, and had to be restarted.
-  public var noticesCables = true {
+  @exclusivity(unchecked) public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
       let waiting = unnoticed
@@ -308,10 +334,11 @@ extension TimelineEvent.Subject {
       connectionID: accessory.connectionID)
   }
 
-  convenience init(_ identification: Identification) {
+  /// Reads single values from the shared object, because a whole identification is expensive to copy.
+  convenience init(_ judged: JudgedIdentification) {
     self.init(
-      name: identification.name, serial: identification.serialNumber,
-      protocols: identification.protocols.map(\.name))
+      name: judged.identification.name, serial: judged.identification.serialNumber,
+      protocols: judged.identification.protocols.map(\.name))
   }
 }
 

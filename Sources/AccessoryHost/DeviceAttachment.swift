@@ -14,8 +14,6 @@ final class DeviceAttachment: CableSide {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   let connection: Connection<DeviceRole>
-  /// The object that applies the device's message rules, or nil if none of them applies to this accessory.
-  var player: MessagePlayer?
   /// The file transfers on the link, or nil until the first transfer.
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
@@ -25,10 +23,12 @@ final class DeviceAttachment: CableSide {
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
+  /// The object that applies the device's message rules, or nil if none of them applies to this accessory.
+  @exclusivity(unchecked) var player: MessagePlayer?
   private let worldNumber: Int?
-  private var timer: LoopTimer?
-  private var linkWasUp = false
-  private var wasReady = false
+  @exclusivity(unchecked) private var timer: LoopTimer?
+  @exclusivity(unchecked) private var linkWasUp = false
+  @exclusivity(unchecked) private var wasReady = false
   private var legacyFrames = 0
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
@@ -46,8 +46,8 @@ final class DeviceAttachment: CableSide {
     self.refusesSignatures = refusesSignatures
     self.worldNumber = worldNumber
     self.ended = ended
-    var settings = device.settings.peerSettings
-    if device.settings.findsOrder {
+    var settings = device.peerSettings
+    if device.findsOrder {
       let next = device.orders.next(at: key)
       settings.order = next.order
       settings.firstAnswerTimeout = next.isLast ? nil : device.settings.firstAnswerTimeout
@@ -69,7 +69,7 @@ final class DeviceAttachment: CableSide {
   func start() {
     log(.attach(place))
     connection.start(self)
-    if device.settings.watchesLines {
+    if device.watchesLines {
       connection.linkMoved = { [unowned self] in watchLineSoon() }
       lookAtLine()
     }
@@ -112,7 +112,7 @@ final class DeviceAttachment: CableSide {
   private func finish(_ reason: String) {
     warnings?.flush()
     watchTimer?.cancel()
-    if device.settings.watchesLines {
+    if device.watchesLines {
       for sentence in watch.finish(connection.inspect { $0.lineState }) { log(.warning(sentence)) }
     }
     if let action = publication.gone() { perform(action) }
@@ -143,7 +143,7 @@ final class DeviceAttachment: CableSide {
     case .authenticationSucceeded: log(.authentication(.succeeded))
     case .authenticationFailed: withdraw()
     case .identified(let judged): handleIdentification(judged)
-    case .identificationUpdated(let identification): identified = .init(identification)
+    case .identificationUpdated(let identification): identified = .init(JudgedIdentification(identification))
     case .identificationCancelled: log(.warning("the accessory cancelled its identification"))
     case .ready: handleReady()
     case .answerTimedOut(let step):
@@ -185,7 +185,7 @@ final class DeviceAttachment: CableSide {
   /// next link, unless both have been tried. `event` describes how the device noticed that there was no answer.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
-    guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
+    guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
       unfinished.ignoredStep != nil, let other = device.orders.ignored(at: key)
     else { return false }
     connection.perform { peer, _ in peer.begin(with: other) }
@@ -243,11 +243,11 @@ final class DeviceAttachment: CableSide {
     for finding in judged.verdict.warnings { log(.warning("identification: \(finding)")) }
     for finding in judged.verdict.errors { log(.warning("identification refused: \(finding)")) }
     guard judged.verdict.isAccepted else { return log(.refused(.identification(judged.verdict.errors))) }
-    let identified = TimelineEvent.Subject(judged.identification)
+    let identified = TimelineEvent.Subject(judged)
     self.identified = identified
     let names = identified.protocols.joined(separator: ", ")
     log(.identification(names.isEmpty ? "no protocols" : names))
-    beginRules(judged.identification)
+    beginRules(declared: judged.identification.messagesReceived)
     if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) { perform(action) }
   }
 
@@ -303,8 +303,7 @@ final class DeviceAttachment: CableSide {
 extension DeviceAttachment {
   /// Once this accessory's identification has been accepted, starts the rules that apply to it. A rule may send a
   /// message immediately.
-  func beginRules(_ identification: Identification) {
-    let declared = identification.messagesReceived
+  func beginRules(declared: [MessageID]) {
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }
     if player == nil {
       player = makePlayer(device.rules)

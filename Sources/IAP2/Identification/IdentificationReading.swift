@@ -196,23 +196,36 @@ public final class JudgedIdentification: Equatable, Sendable {
 ///
 /// When the cache is full, the oldest entry is dropped.
 public final class IdentificationMemory {
+  /// The contents of a cache.
+  package struct Known: Sendable {
+    fileprivate var judge = IdentificationJudge.strict
+    fileprivate var entries: [(body: [UInt8], judged: JudgedIdentification)] = []
+    package init() {}
+  }
+
   private static let capacity = 16
-  private var judge = IdentificationJudge.strict
-  private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
-  private var settings: DeviceRole.SharedSettings?
+  // Exclusivity is not checked, because every accessory that connects is looked up; no other code runs meanwhile.
+  @exclusivity(unchecked) package private(set) var known: Known
+  /// Whether the cache contains identifications that it did not start with.
+  package private(set) var hasLearned = false
+  @exclusivity(unchecked) private var settings: DeviceRole.SharedSettings?
 
   /// Creates an empty cache.
-  public init() {}
+  public convenience init() { self.init(Known()) }
+
+  /// Creates a cache that starts with the contents of another one.
+  package init(_ known: Known) { self.known = known }
 
   func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
-    if judge != self.judge {
-      self.judge = judge
-      known.removeAll()
+    if judge != known.judge {
+      known.judge = judge
+      known.entries.removeAll()
     }
-    for one in known where Self.areSame(one.body, message.body) { return one.judged }
+    for one in known.entries where Self.areSame(one.body, message.body) { return one.judged }
     let judged = JudgedIdentification(reading: message, judge)
-    if known.count == Self.capacity { known.removeFirst() }
-    known.append((message.body, judged))
+    if known.entries.count == Self.capacity { known.entries.removeFirst() }
+    known.entries.append((message.body, judged))
+    hasLearned = true
     return judged
   }
 
