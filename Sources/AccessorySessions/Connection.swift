@@ -77,12 +77,13 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return result
   }
 
-  /// Ends the connection from this side. The connection's sessions end with `reason`, and the cable is closed.
-  public func close(_ reason: String) {
+  /// Ends the connection from this side. The connection's sessions end with `reason`, and the cable is closed. Without
+  /// sessions, nobody reads the reason, and it is not written.
+  public func close(_ reason: @autoclosure () -> String) {
     guard !isOver else { return }
     drainAndFlush()
     cable.main.close()
-    finish(reason)
+    finish(sessions.isEmpty && natives.isEmpty ? "" : reason())
   }
 
   /// Closes every open session from this side, but keeps the connection open.

@@ -14,18 +14,18 @@ final class AccessoryAttachment: CableSide {
   let prepared: PreparedProfile
   let isWhole: Bool
   let connection: Connection<AccessoryRole>
-  /// Sends the accessory's automatic messages. If there are no automatic messages, the player is nil.
-  var player: MessagePlayer?
   var files: FileTransfers?
   private(set) var isIdentified = false
   private var isAuthenticated = false
   private let answersAuthentication: Bool
-  // Exclusivity is not checked for the lists that every attachment empties; while they change, no other code uses them.
+  // Exclusivity is not checked for what every attachment clears; while it changes, no other code uses it.
+  /// Sends the accessory's automatic messages. If there are no automatic messages, the player is nil.
+  @exclusivity(unchecked) var player: MessagePlayer?
   @exclusivity(unchecked) private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
   /// Open native channels that the accessory deliberately leaves unanswered.
   @exclusivity(unchecked) private var ignoredChannels: [any Channel] = []
-  var warnings: ReportLimit?
+  @exclusivity(unchecked) var warnings: ReportLimit?
   private var declarations = DeclarationWatch()
 
   /// Creates an attachment of `accessory`. The accessory must outlive the attachment.
@@ -65,9 +65,9 @@ final class AccessoryAttachment: CableSide {
     connection.start(self)
   }
 
-  func close(_ reason: String) {
+  func close(_ reason: @autoclosure () -> String) {
     cleanUp()
-    connection.close(reason)
+    connection.close(reason())
     warnings?.flush()
   }
 

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryProfiles
+import AccessorySessions
 import IAP2
 
 /// A profile that is encoded for the wire only once, rather than for each attachment.
@@ -19,6 +20,10 @@ final class PreparedProfile: Sendable {
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
 
+  /// The subjects of the accessory's events while it offers all of its protocols, and while it offers none.
+  private let subjects: (whole: TimelineEvent.Subject, empty: TimelineEvent.Subject)
+
+  private static let encoded = Locked<[PreparedIdentification]>([])
   private static let last = Locked<PreparedProfile?>(nil)
 
   /// Prepares a profile, or returns the last prepared profile if both are equal, as is common in large tests.
@@ -40,12 +45,27 @@ final class PreparedProfile: Sendable {
       !profile.quirks.contains(.noStatus)
       && profile.messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
     empty =
-      profile.quirks.flicker == nil ? nil : PreparedIdentification(profile.identification(isWhole: false))
-    whole = PreparedIdentification(profile.identification(isWhole: true))
+      profile.quirks.flicker == nil ? nil : Self.encoded(profile.identification(isWhole: false))
+    whole = Self.encoded(profile.identification(isWhole: true))
+    func subject(_ protocols: [String]) -> TimelineEvent.Subject {
+      .init(name: profile.identity.name, serial: profile.identity.serialNumber, protocols: protocols)
+    }
+    subjects = (subject(profile.protocols.map(\.name)), subject([]))
     besideTheLink = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     wholeWithoutSides =
       besideTheLink.isEmpty
       ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
+  }
+
+  /// Encodes an identification, or returns one of the last encoded ones, because the accessories of random worlds differ
+  /// mostly in other respects.
+  private static func encoded(_ identification: Identification) -> PreparedIdentification {
+    encoded.withLock { encoded in
+      if let known = encoded.first(where: { $0.identification == identification }) { return known }
+      if encoded.count == 16 { encoded.removeFirst() }
+      encoded.append(PreparedIdentification(identification))
+      return encoded[encoded.count - 1]
+    }
   }
 
   func with(_ quirk: Quirk) -> PreparedProfile {
@@ -53,6 +73,8 @@ final class PreparedProfile: Sendable {
     profile.apply(quirk)
     return .prepared(profile)
   }
+
+  func subject(isWhole: Bool) -> TimelineEvent.Subject { isWhole ? subjects.whole : subjects.empty }
 
   /// Returns the identification. If `isWhole` is false, as in the first connection of a flicker, the identification
   /// contains no protocols.

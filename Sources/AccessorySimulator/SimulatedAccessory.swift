@@ -30,7 +30,7 @@ public final class SimulatedAccessory {
   /// Receives the files that the device sends. If this closure is nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
-  private let report: (TimelineEvent) -> Void
+  private let report: (consuming TimelineEvent) -> Void
   /// Applies session quirks in all attachments. The value is nil if there are no session quirks.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
@@ -49,8 +49,8 @@ public final class SimulatedAccessory {
   /// The reason why the port failed before any device connected, or nil if it did not fail.
   public private(set) var failure: String?
   /// How many times the accessory has been plugged in. Each connection of a flicker is counted.
-  public private(set) var plugCount = 0
-  private var hadCable = false
+  @exclusivity(unchecked) public private(set) var plugCount = 0
+  @exclusivity(unchecked) private var hadCable = false
   /// The number of the accessory in its world, as used in events, or nil if the accessory is not in a world.
   @exclusivity(unchecked) package var worldNumber: Int?
 
@@ -59,7 +59,9 @@ public final class SimulatedAccessory {
   @exclusivity(unchecked) private var flicker: WireFlickerMachine
   @exclusivity(unchecked) private var random: SeededRandom
   @exclusivity(unchecked) private var attachment: AccessoryAttachment?
-  private var refusals: ReportLimit?
+  @exclusivity(unchecked) private var refusals: ReportLimit?
+  /// The most recent note about a device that has connected, because usually the same device connects again.
+  @exclusivity(unchecked) private var greeting = (device: "", text: "")
   @exclusivity(unchecked) private var timer: LoopTimer?
   /// The subject of the accessory's events. The subject describes the accessory as it currently presents itself.
   @exclusivity(unchecked) private var subject: TimelineEvent.Subject
@@ -73,7 +75,7 @@ public final class SimulatedAccessory {
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), reportsMessages: Bool = false,
     link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
-    report: @escaping (TimelineEvent) -> Void
+    report: @escaping (consuming TimelineEvent) -> Void
   ) {
     self.port = port
     original = .prepared(profile)
@@ -87,7 +89,7 @@ public final class SimulatedAccessory {
     self.reportsMessages = reportsMessages
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
-    subject = Self.subject(profile, offering: [])
+    subject = original.subject(isWhole: false)
     let played = makeSessionQuirks()
     if !played.isEmpty { sessionQuirks = played }
   }
@@ -104,6 +106,9 @@ public final class SimulatedAccessory {
     case .unplugged, .away: false
     }
   }
+
+  /// The subject of events that concern the accessory regardless of its protocols.
+  package var plainSubject: TimelineEvent.Subject { original.subject(isWhole: false) }
 
   /// Whether a quirk makes the device refuse the accessory's valid signatures.
   package var hasRefusedSignatures: Bool { original.profile.quirks.authentication?.answer == .refuse }
@@ -173,9 +178,8 @@ public final class SimulatedAccessory {
   }
 
   private func offer(isWhole: Bool) {
-    let protocols = isWhole ? profile.protocols.map(\.name) : []
-    subject = Self.subject(profile, offering: protocols)
-    port.show(PortAppearance(profile, offering: protocols))
+    subject = original.subject(isWhole: isWhole)
+    port.show(PortAppearance(profile, offering: subject.protocols))
   }
 
   private func detach(_ reason: String) {
@@ -269,7 +273,8 @@ public final class SimulatedAccessory {
       cable.main.close()
       return
     }
-    log(.note("device connected: " + device))
+    if greeting.device != device { greeting = (device, "device connected: " + device) }
+    log(.note(greeting.text))
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
@@ -302,9 +307,5 @@ public final class SimulatedAccessory {
 
   func log(_ kind: consuming TimelineEvent.Kind) {
     report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject, worldNumber: worldNumber))
-  }
-
-  private static func subject(_ profile: Profile, offering protocols: [String]) -> TimelineEvent.Subject {
-    .init(name: profile.identity.name, serial: profile.identity.serialNumber, protocols: protocols)
   }
 }
