@@ -55,7 +55,10 @@ public final class World {
     /// through the faults in the order of the list. A fault that cuts a cable unplugs it at both ends.
     public var faults: [CableFault] = []
     /// Wraps the main channel at each end of each cable. The wrapper sits between the faults and the protocol code.
-    public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
+    public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel } {
+      didSet { isWrapped = true }
+    }
+    fileprivate var isWrapped = false
     /// The device's protocol settings.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
@@ -80,7 +83,10 @@ public final class World {
     /// Whether the faults on a cable may change while the cable is plugged in. See ``World/change(faults:of:)``.
     public var faultsMayChange = false
     /// Called with every event as it happens, even if events are not kept.
-    public var report: (TimelineEvent) -> Void = { _ in }
+    public var report: (TimelineEvent) -> Void = { _ in } {
+      didSet { isReported = true }
+    }
+    fileprivate var isReported = false
     /// How many bytes of each payload the transcript shows.
     public var transcriptBytes = Transcript.usualBytes
     /// Called with each new line of the transcript.
@@ -135,16 +141,21 @@ public final class World {
     // Exclusivity checking is off, because every event writes to this property and the write calls no other code.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
-    private let report: (TimelineEvent) -> Void
+    private let report: ((TimelineEvent) -> Void)?
     private let keeps: Bool
 
-    init(keeps: Bool, _ report: @escaping (TimelineEvent) -> Void) {
-      self.keeps = keeps
-      self.report = report
+    init(_ settings: Settings) {
+      keeps = settings.keepsEvents
+      report = settings.isReported ? settings.report : nil
     }
 
-    func add(_ event: TimelineEvent) {
-      if keeps { events.append(event) }
+    func add(_ event: consuming TimelineEvent) {
+      // Without a report, the event is moved into the array; a copy would take longer than the rest.
+      guard let report else {
+        if keeps { events.append(event) }
+        return
+      }
+      if keeps { events.append(copy event) }
       report(event)
     }
   }
@@ -153,7 +164,7 @@ public final class World {
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
-    let log = Log(keeps: settings.keepsEvents, settings.report)
+    let log = Log(settings)
     self.log = log
     faultChances = loop.random.derived("faults")
     stub = settings.authentication == .stub ? StubAuthenticator(seed: settings.seed) : nil
@@ -319,7 +330,8 @@ public final class World {
   // MARK: Cables
 
   private func makePort(_ accessory: Int) -> LoopbackPort {
-    LoopbackPort(
+    let key = "\(accessory)"
+    return LoopbackPort(
       on: loop, speed: settings.speed,
       wrap: { [unowned self] cable, end in
         wrap(cable, CableEnd(end: end, accessory: accessory, cable: cableCount))
@@ -327,7 +339,7 @@ public final class World {
       deviceEnd: { [unowned self] cable in
         cableCount += 1
         device.plugIn(
-          cable, at: "a cable in memory", key: "\(accessory)",
+          cable, at: "a cable in memory", key: key,
           refusesSignatures: accessories[accessory]?.accessory.hasRefusedSignatures == true, worldNumber: accessory)
       })
   }
@@ -362,7 +374,7 @@ public final class World {
       }
       if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
     }
-    return cable.with(main: settings.wrap(cable.main, end))
+    return settings.isWrapped ? cable.with(main: settings.wrap(cable.main, end)) : cable
   }
 
   private func struck(_ end: CableEnd) -> ((FaultStrike) -> Void)? {
@@ -384,11 +396,10 @@ public final class World {
 
   private func handle(_ event: FaultEvent, _ end: CableEnd) {
     guard let entry = accessories[end.accessory] else { return }
-    let identity = entry.accessory.profile.identity
     log.add(
       TimelineEvent(
         time: loop.now, side: .cable, kind: .fault(event.description(of: text(of: event.fault))),
-        subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])))
+        subject: entry.accessory.plainSubject))
     if event.fault.cuts { pull(entry.accessory, entry.port) }
   }
 

@@ -35,11 +35,12 @@ final class LoopbackPort: Port {
   private let speed: World.Settings.CableSpeed
   private let wrap: (Cable, Cable.End) -> Cable
   private let plugIntoDevice: (Cable) -> Void
-  private var plugging: LoopTimer?
-  private var cable: LoopbackCable?
-  private var nativeChannels: LoopbackNativeChannels?
-  private var deviceNativeChannels: [SeverableChannel] = []
-  private var deviceEnd: SeverableChannel?
+  // Exclusivity is not checked, because a flicker uses these properties; no other code runs while they change.
+  @exclusivity(unchecked) private var onEvent: ((PortEvent) -> Void)?
+  @exclusivity(unchecked) private var plugging: LoopTimer?
+  @exclusivity(unchecked) private var cable: LoopbackCable?
+  @exclusivity(unchecked) private var nativeChannels: LoopbackNativeChannels?
+  @exclusivity(unchecked) private var deviceEnd: SeverableChannel?
 
   /// Creates a port. `deviceEnd` receives the device's end of each cable, and `wrap` adds transcripts and faults.
   init(
@@ -53,43 +54,40 @@ final class LoopbackPort: Port {
   }
 
   func open(_ onEvent: @escaping (PortEvent) -> Void) {
-    plugging = loop.schedule(after: .zero) { [unowned self] in plug(onEvent) }
+    self.onEvent = onEvent
+    let timer = plugging ?? loop.makeTimer { [unowned self] in plug() }
+    plugging = timer
+    timer.arm(at: loop.now)
   }
 
-  private func plug(_ onEvent: (PortEvent) -> Void) {
+  private func plug() {
+    guard let onEvent else { return }
     let made = LoopbackChannel.makePair(on: loop, latency: speed.latency, bytesPerSecond: speed.bytesPerSecond)
     let nativeChannels = LoopbackNativeChannels(on: loop, latency: speed.latency, bytesPerSecond: speed.bytesPerSecond)
     (cable, self.nativeChannels) = (made, nativeChannels)
     onEvent(
       .cable(
         wrap(Cable(main: made.left) { nativeChannels.onEvent = $0 }.dedicated, .accessory), from: "this process"))
-    let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
+    let end = SeverableChannel(around: made.right, on: loop)
     deviceEnd = end
-    plugIntoDevice(
-      wrap(
-        Cable(main: end) { [weak self] name throws(NativeChannelRefusal) in
-          let channel = SeverableChannel(around: try nativeChannels.open(name), on: loop)
-          self?.keep(channel)
-          return channel
-        }.dedicated, .device))
-  }
-
-  private func keep(_ channel: SeverableChannel) {
-    deviceNativeChannels.removeAll(where: \.isOver)
-    deviceNativeChannels.append(channel)
+    plugIntoDevice(wrap(Cable(main: end, openNativeChannel: nativeChannels.openSeverable).dedicated, .device))
   }
 
   func severDevice() {
     deviceEnd?.sever()
-    for channel in deviceNativeChannels { channel.sever() }
+    nativeChannels?.sever()
   }
 
   /// Unplugs the cable by closing the channel at the accessory's end, which also ends the channel at the device's end.
   func close() {
-    plugging?.cancel()
-    plugging = nil
+    // A timer that has not fired would fire in its old place among the timers if it were armed again.
+    if plugging?.deadline != nil {
+      plugging?.cancel()
+      plugging = nil
+    }
+    onEvent = nil
     (cable, nativeChannels) = (nil, nil)
-    (deviceEnd, deviceNativeChannels) = (nil, [])
+    deviceEnd = nil
   }
 
   func pull() {

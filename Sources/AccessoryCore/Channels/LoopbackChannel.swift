@@ -213,6 +213,7 @@ public final class LoopbackNativeChannels {
   private let latency: Duration
   private let bytesPerSecond: Int?
   private var open: [(name: String, cable: LoopbackCable)] = []
+  private var severable: [SeverableChannel] = []
 
   /// Creates a cable's native channels, each with the latency and the rate of
   /// ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
@@ -233,6 +234,19 @@ public final class LoopbackNativeChannels {
       if let onEvent = self?.onEvent { onEvent(protocolName, cable.left) } else { cable.left.close() }
     }
     return cable.right
+  }
+
+  /// Opens a protocol's native channel like ``open(_:)``, so that ``sever()`` disconnects it.
+  package func openSeverable(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
+    let channel = SeverableChannel(around: try open(protocolName), on: loop)
+    severable.removeAll(where: \.isOver)
+    severable.append(channel)
+    return channel
+  }
+
+  /// Disconnects the device's ends without a notification.
+  package func sever() {
+    for channel in severable { channel.sever() }
   }
 
   /// Unplugs the cable, so that every channel ends on both sides.
