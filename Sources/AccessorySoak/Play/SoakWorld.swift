@@ -69,8 +69,6 @@ final class SoakWorld {
     self.world = world
     for number in plan.accessories.indices { add(number, to: world) }
     for app in plan.apps { addApp(app, to: world) }
-    record.leaks.watch(world, "world")
-    record.leaks.watch(world.device, "device")
   }
 
   private func add(_ number: Int, to world: World) {
@@ -79,7 +77,6 @@ final class SoakWorld {
       part.profile, link: { part.link.apply(to: &$0) },
       behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0, of: number) } })
     accessories.append(accessory)
-    record.leaks.watch(accessory, "accessory", number)
   }
 
   private func addApp(_ plan: SoakPlan.App, to world: World) {
@@ -88,8 +85,6 @@ final class SoakWorld {
     }
     let view = world.device.makeApp(handler)
     apps.append((handler, view))
-    record.leaks.watch(handler, "app")
-    record.leaks.watch(view, "view of an app")
   }
 
   // MARK: Playing
@@ -144,16 +139,12 @@ final class SoakWorld {
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
-    guard let published = world?.device.published else { return }
-    if published.count != record.publications.published.count
-      || !published.allSatisfy({ record.publications.published.contains($0.connectionID) })
-    {
-      record.violation(
-        .publication,
-        "the device publishes \(published.map(\.connectionID)), but its notifications list "
-          + "\(record.publications.published)",
-        at: loop.now)
-    }
+    guard let device = world?.device, !device.publishes(record.publications.published) else { return }
+    record.violation(
+      .publication,
+      "the device publishes \(device.published.map(\.connectionID)), but its notifications list "
+        + "\(record.publications.published)",
+      at: loop.now)
   }
 
   private func perform(_ action: WorldAction) {
@@ -264,8 +255,22 @@ final class SoakWorld {
     world?.faultCounts.forEach { record.coverage[fault: $0.fault] += $0.count.hits }
   }
 
+  /// Watches what must not outlive the world. The watch begins only now, because an object to which a weak reference
+  /// exists counts its references much more slowly.
+  private func watchForLeaks() {
+    for (number, accessory) in accessories.enumerated() { record.leaks.watch(accessory, "accessory", number) }
+    for app in apps {
+      record.leaks.watch(app.handler, "app")
+      record.leaks.watch(app.view, "view of an app")
+    }
+    guard let world else { return }
+    record.leaks.watch(world, "world")
+    record.leaks.watch(world.device, "device")
+  }
+
   func release() {
     let time = loop.now
+    watchForLeaks()
     streams.removeAll()
     apps.removeAll()
     accessories.removeAll()
