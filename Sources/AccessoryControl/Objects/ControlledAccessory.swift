@@ -91,6 +91,8 @@ final class ControlledAccessory {
 
   private func renew() throws(RPCError) {
     guard isStale, let old = simulated else { return }
+    // The old accessory may be about to come back.
+    old.unplug()
     world.world.remove(old)
     keep(old)
     simulated = make()
@@ -99,9 +101,10 @@ final class ControlledAccessory {
   }
 
   func remove() {
-    if isPlugged { simulated?.unplug("the accessory was removed") }
     for fault in faults { world.server.faults.remove(fault.id) }
     if let simulated {
+      // An accessory that is not plugged in may be about to come back.
+      simulated.unplug("the accessory was removed")
       world.world.remove(simulated)
       keep(simulated)
     }

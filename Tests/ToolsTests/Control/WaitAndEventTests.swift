@@ -127,4 +127,16 @@ import Testing
     try desk.advance(.seconds(3))
     #expect(try client.notices("session").filter { $0["event"]?.word == "opened" }.count == 2)
   }
+
+  /// An accessory that is about to come back can be removed, and then does not come back.
+  @Test func aRemovedAccessoryStaysAway() throws {
+    let desk = ControlDesk()
+    let client = try plugged(desk, count: 1)
+    try client.result("accessory.flicker", "{\"accessory\":\"a1\"}")
+    try client.result("accessory.remove", "{\"accessory\":\"a1\"}")
+    let after = try client.result("events.subscribe")["number"]?.word ?? ""
+    try desk.advance(.seconds(10))
+    let events = try client.result("events.list", "{\"after\":\(after)}")["notices"].elements
+    #expect(!events.contains { $0["params"]?["event"]?["event"]?.word == "attach" }, "\(events)")
+  }
 }
