@@ -11,6 +11,9 @@ public enum AccessoryAction: Equatable, Sendable {
   /// The accessory is unplugged and plugged in again with the profile's flicker or, if the profile has none, with the
   /// default flicker.
   case flicker
+  /// The accessory restarts, as it does after a crash or a firmware update: it disappears without closing its sessions,
+  /// and comes back two seconds later.
+  case restart
   case closeSessions
   /// The accessory forgets its sessions. On the device, the forgotten sessions stay open but get no more answers.
   case forgetSessions
@@ -24,7 +27,7 @@ public enum AccessoryAction: Equatable, Sendable {
   public var needsPlug: Bool? {
     switch self {
     case .plugIn: false
-    case .unplug, .flicker: true
+    case .unplug, .flicker, .restart: true
     case .closeSessions, .forgetSessions, .quirk, .message: nil
     }
   }
@@ -40,6 +43,10 @@ extension SimulatedAccessory {
       unplug(reason)
       if case .returns(let after) = absence { comeBack(after: after) }
     case .flicker: flickerNow()
+    case .restart:
+      guard isAttached else { return }
+      unplug("the accessory restarts")
+      comeBack(after: .seconds(2))
     case .closeSessions: closeSessions()
     case .forgetSessions: forgetSessions()
     case .quirk(let quirk): play(quirk)

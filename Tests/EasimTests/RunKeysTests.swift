@@ -9,7 +9,7 @@ import Testing
 @Suite(.waits) struct RunKeysTests {
   @Test func theLineListsTheKeysAndTheFaults() {
     var keys = RunKeys(faults: ["latency", "loss"])
-    #expect(keys.line(width: 100) == "u unplug   p plug   f flicker   1 latency on   2 loss on   q quit")
+    #expect(keys.line(width: 100) == "u unplug   p plug   f flicker   r restart   1 latency on   2 loss on   q quit")
     #expect(keys.press(.character("2")) == .toggle(1))
     #expect(keys.line(width: 100).contains("2 loss off"))
     #expect(keys.press(.character("2")) == .toggle(1))
@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: [
     (Key.character("u"), RunKeys.Action?.some(.perform(.unplug()))), (.character("p"), .perform(.plugIn)),
-    (.character("f"), .perform(.flicker)),
+    (.character("f"), .perform(.flicker)), (.character("r"), .perform(.restart)),
     (.character("q"), .quit), (.character("1"), .toggle(0)), (.character("2"), nil), (.character("0"), nil),
     (.character("٣"), nil), (.character("x"), nil), (.escape, nil), (.enter, nil),
   ])

@@ -95,6 +95,12 @@ extension WorldAction {
         key: "f"
       ) { .accessory(.flicker, of: $0) },
       row(
+        "accessory.restart",
+        "Make an accessory restart, as after a crash or a firmware update: it disappears without closing its sessions, "
+          + "and comes back two seconds later.",
+        [.scenarios], "accessory.restart", key: "r"
+      ) { .accessory(.restart, of: $0) },
+      row(
         "device.resetLink",
         "Make the device reset the link: the accessory disconnects and connects again without being unplugged.", all,
         "accessory.resetLink"

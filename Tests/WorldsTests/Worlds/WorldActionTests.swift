@@ -79,4 +79,32 @@ import Testing
     try player.perform(.pull("glasses", unnoticed: true))
     #expect(pulled == ["glasses true"])
   }
+
+  /// The app gets a disconnect, and a connect with another connection ID two seconds later.
+  @Test func anAccessoryThatRestartsComesBackByItself() throws {
+    let loop = VirtualLoop(seed: 1)
+    let world = World(on: loop)
+    let glasses = world.add(try ProfileLibrary().profile("echo"))
+    let restart = { try glasses.perform(.restart) }
+    try restart()
+    try loop.advance(by: .seconds(3))
+    #expect(!glasses.isAttached, "only an accessory that is plugged in restarts")
+    try glasses.plugIn()
+    try loop.advance(by: .seconds(1))
+    let first = try #require(world.device.published.first)
+    try restart()
+    try loop.advance(by: .milliseconds(1_999))
+    #expect(!glasses.isAttached && world.device.published.isEmpty)
+    // A second restart does not delay the first.
+    try restart()
+    try loop.advance(by: .milliseconds(500))
+    let second = try #require(world.device.published.first)
+    #expect(first.serialNumber == second.serialNumber && first.connectionID != second.connectionID)
+    try restart()
+    glasses.unplug()
+    try loop.advance(by: .seconds(3))
+    #expect(!glasses.isAttached, "unplugging cancels the return")
+    world.tearDown()
+    try loop.runUntilQuiet()
+  }
 }
