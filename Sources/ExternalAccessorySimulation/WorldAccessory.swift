@@ -56,13 +56,16 @@ public final class WorldAccessory: @unchecked Sendable {
 
   private var name: String { profile.name }
 
+  /// Performs any action of an accessory, such as one that has no method of its own here.
+  public func perform(_ action: AccessoryAction) { perform(.accessory(action, of: name)) }
+
   // MARK: Plugging in
 
   /// Plugs the accessory in.
-  public func plugIn() { perform(.accessory(.plugIn, of: name)) }
+  public func plugIn() { perform(.plugIn) }
 
   /// Unplugs the accessory. Bytes in transit are still delivered.
-  public func unplug() { perform(.accessory(.unplug(), of: name)) }
+  public func unplug() { perform(.unplug()) }
 
   /// Pulls the accessory's cable. Bytes in transit are lost. If `unnoticed` is true, the device shows the accessory as
   /// connected until a packet that the device sends is not acknowledged.
@@ -77,11 +80,11 @@ public final class WorldAccessory: @unchecked Sendable {
   // MARK: Sessions
 
   /// Closes the accessory's sessions. The accessory stays connected.
-  public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
+  public func closeSessions() { perform(.closeSessions) }
 
   /// Drops the accessory's sessions without closing them. The sessions stay open in the app, but receive no more
   /// replies.
-  public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
+  public func forgetSessions() { perform(.forgetSessions) }
 
   /// Sets the behavior for sessions that are opened from now on.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }

@@ -46,6 +46,10 @@ class Accessory:
         self.world.raise_behavior_error()
         return answer
 
+    async def perform(self, action: str) -> None:
+        """Perform any action of an accessory by the name of its method in the control protocol, such as ``restart``."""
+        await self._call(action)
+
     async def plug(self) -> None:
         """Plug the accessory in."""
         await self._call("plug")

@@ -274,6 +274,7 @@ class World(Driven[aio.World]):
 class Accessory(InWorld[aio.Accessory]):
     """A simulated accessory, which is initially unplugged."""
 
+    perform = driven(aio.Accessory.perform)
     plug = driven(aio.Accessory.plug)
     unplug = driven(aio.Accessory.unplug)
     pull = driven(aio.Accessory.pull)
