@@ -191,6 +191,9 @@ def every_control_of_an_accessory_acts_on_it(setting):
         site.until(lambda: any(one["params"].get("event", {}) != {} and one["params"]["event"]["event"] == "disconnect"
                                for one in site.events(after=before) if one["method"] == "event"), "the link was reset")
         site.until(whole, "it is back after the reset")
+        press(browser, "restart", card)
+        site.until(lambda: not site.accessory("a1")["plugged"], "it is away for the restart")
+        site.until(whole, "it is back after the restart")
 
         app = site.rpc("app.launch")["app"]
         site.until(lambda: site.rpc("app.accessories", app=app)["accessories"], "the app sees it")

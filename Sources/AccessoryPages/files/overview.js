@@ -124,6 +124,7 @@ class AccessoryCard {
       button("Flicker", () => this.flicker(), { title: "Plug in as real accessories do: without protocols, gone, back with all" }));
     this.more = h("div", { class: "buttons" },
       button("Pull unnoticed", () => [["accessory.pull", { ...one(), unnoticed: true }]], { title: "The device goes on as if it were there" }),
+      button("Restart", () => [["accessory.restart", one()]], { title: "It disappears, and comes back after 2 s" }),
       button("Reset link", () => [["accessory.resetLink", one()]]),
       button("Close sessions", () => [["accessory.closeSessions", one()]]),
       button("Forget sessions", () => [["accessory.forgetSessions", one()]]),
