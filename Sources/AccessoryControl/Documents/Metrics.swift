@@ -3,6 +3,7 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
+/// What the server counts about an accessory.
 struct AccessoryTally {
   var attachments = 0
   var sessions = 0
@@ -22,6 +23,15 @@ struct AccessoryTally {
     default: break
     }
   }
+
+  /// Each count's key, the part of its name that is specific to it in `/metrics`, and its description.
+  static let all: [(key: String, metric: String, summary: String, value: @Sendable (Self) -> Int)] = [
+    ("attachments", "attachments", "number of times the accessory was plugged in", { $0.attachments }),
+    ("sessions", "sessions", "number of the accessory's sessions that have ended", { $0.sessions }),
+    ("errors", "errors", "number of warnings and refusals that concern the accessory", { $0.errors }),
+    ("bytesRead", "received_bytes", "bytes that the accessory has read in sessions that have ended", { $0.bytesIn }),
+    ("bytesWritten", "sent_bytes", "bytes that the accessory has written in sessions that have ended", { $0.bytesOut }),
+  ]
 }
 
 extension ControlServer {
@@ -40,23 +50,10 @@ extension ControlServer {
     family("easim_clients", "gauge", "Number of connected clients.", [([], clients.count)])
     family("easim_apps", "gauge", "Number of running apps.", [([], apps.count)])
     family("easim_accessory_attached", "gauge", "Whether the accessory is plugged in.", each { $0.isPlugged ? 1 : 0 })
-    family(
-      "easim_accessory_attachments_total", "counter", "Number of times the accessory was plugged in.",
-      each(\.tally.attachments))
-    family(
-      "easim_accessory_sessions_total", "counter", "Number of the accessory's sessions that have ended.",
-      each(\.tally.sessions))
-    family(
-      "easim_accessory_errors_total", "counter", "Number of warnings and refusals that concern the accessory.",
-      each(\.tally.errors))
-    family(
-      "easim_accessory_received_bytes_total", "counter",
-      "Bytes that the accessory has read in sessions that have ended.",
-      each(\.tally.bytesIn))
-    family(
-      "easim_accessory_sent_bytes_total", "counter",
-      "Bytes that the accessory has written in sessions that have ended.",
-      each(\.tally.bytesOut))
+    for count in AccessoryTally.all {
+      let help = count.summary.prefix(1).uppercased() + count.summary.dropFirst() + "."
+      family("easim_accessory_\(count.metric)_total", "counter", help, each { count.value($0.tally) })
+    }
     family(
       "easim_link_retransmissions_total", "counter", "Packets that the world's device has retransmitted.",
       worlds.all.map { ([("world", $0.id)], Int($0.world.device.linkCounters.retransmissions)) })

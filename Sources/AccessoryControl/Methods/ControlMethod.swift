@@ -135,8 +135,9 @@ struct Answer<Source>: Sendable {
   }
 
   @resultBuilder enum Keys {
-    static func buildExpression(_ key: Key<Source>) -> Key<Source> { key }
-    static func buildBlock(_ keys: Key<Source>...) -> [Key<Source>] { keys }
+    static func buildExpression(_ key: Key<Source>) -> [Key<Source>] { [key] }
+    static func buildArray(_ keys: [[Key<Source>]]) -> [Key<Source>] { Array(keys.joined()) }
+    static func buildBlock(_ keys: [Key<Source>]...) -> [Key<Source>] { buildArray(keys) }
   }
 
   /// An object with one key.
