@@ -89,6 +89,16 @@ extension ControlMethods {
     },
     received,
     ControlMethod(
+      "accessory.counters",
+      "Get what the server has counted about an accessory since the accessory was added, as `/metrics` does.",
+      .id(of: "accessory"), AccessoryTally.answer, effect: .reads, errors: [.unknown, .gone],
+      example: "{\"accessory\":\"a1\"}",
+      exampleResult:
+        "{\"attachments\":3,\"sessions\":2,\"errors\":0,\"bytesRead\":20000,\"bytesWritten\":20000}"
+    ) { call, id in
+      try call.server.accessories.find(id).tally
+    },
+    ControlMethod(
       "accessory.release",
       "Undo `accessory.take`: close the sessions that were taken over, and let the accessory's behavior handle new "
         + "ones.",
@@ -338,5 +348,13 @@ extension ReceivedBytes.Stream {
     Key("t", .seconds, "when the session was opened, in seconds on the world's clock") { $0.began }
     Key("data", .text, "the bytes in base64") { Base64.text($0.bytes.copy(0..<$0.bytes.count)) }
     Key("dropped", .integer(0...Int.max), "number of earlier bytes that the server has dropped") { $0.dropped }
+  }
+}
+
+extension AccessoryTally {
+  fileprivate static let answer = Answer<AccessoryTally>(
+    "accessory counters", "what the server has counted about an accessory"
+  ) {
+    for (key, _, summary, value) in all { Key(key, .integer(0...Int.max), summary, value) }
   }
 }

@@ -139,4 +139,22 @@ import Testing
     let events = try client.result("events.list", "{\"after\":\(after)}")["notices"].elements
     #expect(!events.contains { $0["params"]?["event"]?["event"]?.word == "attach" }, "\(events)")
   }
+
+  @Test func anAccessoryThatRestartsIsCounted() throws {
+    let desk = ControlDesk()
+    let client = try plugged(desk, count: 1)
+    let app = try client.result("app.launch")["app"]?.word ?? ""
+    try client.result("app.open", "{\"app\":\"\(app)\",\"protocol\":\"com.example.echo\"}")
+    try client.result("session.write", "{\"session\":\"s1\",\"text\":\"hello\"}")
+    try desk.advance(.seconds(1))
+    func counters() throws -> JSON5Value { try client.result("accessory.counters", "{\"accessory\":\"a1\"}") }
+    let before = try counters()
+    #expect(before["attachments"]?.word == "1" && before["sessions"]?.word == "0")
+    try client.result("accessory.restart", "{\"accessory\":\"a1\"}")
+    #expect(try client.kind("accessory.restart", "{\"accessory\":\"a1\"}") == "state")
+    try desk.advance(.seconds(3))
+    let text = JSON5Writer.write(try counters(), as: .jsonLine)
+    #expect(text == "{\"attachments\":2,\"sessions\":1,\"errors\":0,\"bytesRead\":5,\"bytesWritten\":5}\n")
+    #expect(try client.kind("accessory.counters", "{\"accessory\":\"a9\"}") == "unknown")
+  }
 }
