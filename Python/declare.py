@@ -16,6 +16,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent / "src" / "easim"
 STATES = (
+    "AccessoryCounters",
     "AccessoryState",
     "AppState",
     "CaptureState",

@@ -127,6 +127,22 @@ def test_without_a_count_the_end_is_empty(easim_world: TestWorld) -> None:
     assert session.recv() == b""
 
 
+@marked
+def test_an_accessory_that_restarts_is_counted(easim_world: TestWorld) -> None:
+    session = easim_world.app().open(PROTOCOL)
+    session.send(b"hello")
+    assert session.recv(5) == b"hello"
+    glasses = easim_world.accessory
+    assert glasses.counters().attachments == 1
+    glasses.perform("restart")
+    with pytest.raises(easim.EasimError, match="not plugged in"):
+        glasses.perform("restart")
+    counters = glasses.counters()
+    assert (counters.sessions, counters.bytes_read, counters.bytes_written) == (1, 5, 5)
+    with pytest.raises(easim.EasimError, match="unknown method"):
+        glasses.perform("rest")
+
+
 @pytest.mark.easim(profile="echo", plugged=True, behavior="sink")
 def test_silence_is_a_timeout(easim_world: TestWorld) -> None:
     session = easim_world.app().open(PROTOCOL)

@@ -12,7 +12,7 @@ from ._received import Received, as_bytes
 from ._session import Session
 from ._wire import state_of
 from .errors import EasimError, SessionEnded
-from .states import AccessoryState, CaptureState, FaultState, HostState, ProxyState
+from .states import AccessoryCounters, AccessoryState, CaptureState, FaultState, HostState, ProxyState
 
 if TYPE_CHECKING:
     from .aio import World
@@ -81,6 +81,10 @@ class Accessory:
     async def remove(self) -> None:
         """Unplug and remove the accessory."""
         await self._call("remove")
+
+    async def counters(self) -> AccessoryCounters:
+        """Return what the server has counted about the accessory since the accessory was added."""
+        return state_of(AccessoryCounters, await self._call("counters"))
 
     async def state(self) -> AccessoryState:
         """Return the accessory's state."""

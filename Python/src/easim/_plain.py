@@ -283,6 +283,7 @@ class Accessory(InWorld[aio.Accessory]):
     close_sessions = driven(aio.Accessory.close_sessions)
     forget_sessions = driven(aio.Accessory.forget_sessions)
     remove = driven(aio.Accessory.remove)
+    counters = driven(aio.Accessory.counters)
     state = driven(aio.Accessory.state)
     add_quirk = driven(aio.Accessory.add_quirk)
     remove_quirk = driven(aio.Accessory.remove_quirk)

@@ -10,6 +10,22 @@ from typing import Any, Literal, Optional, Union
 
 
 @dataclass(frozen=True)
+class AccessoryCounters:
+    """What the server has counted about an accessory."""
+
+    attachments: int
+    """Number of times the accessory was plugged in."""
+    sessions: int
+    """Number of the accessory's sessions that have ended."""
+    errors: int
+    """Number of warnings and refusals that concern the accessory."""
+    bytes_read: int
+    """Bytes that the accessory has read in sessions that have ended."""
+    bytes_written: int
+    """Bytes that the accessory has written in sessions that have ended."""
+
+
+@dataclass(frozen=True)
 class AccessoryState:
     """An accessory and its state."""
 
