@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryRuns
 
 /// Describes the options of a command. An option has a property that it sets, a format for its value, and one line of
 /// help. The property's initial value is the default.
@@ -165,6 +166,8 @@ struct CommandSpec: Sendable {
   let summary: String
   var details: String { makeDetails() }
   let examples: [String]
+  /// The type of the reports that the command writes and that 'easim report' reads, or nil if there are none.
+  let report: (any Report.Type)?
   var operands: [OperandSpec] { optionsType.operandSpecs }
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
   /// Parses the words and runs the command, or returns nil if the words ask for help.
@@ -175,9 +178,9 @@ struct CommandSpec: Sendable {
 
   init<Options: CommandOptions>(
     name: String, summary: String, details: @escaping @autoclosure @Sendable () -> String, examples: [String],
-    run: @escaping @Sendable (Options, Console) throws -> ExitCode
+    report: (any Report.Type)? = nil, run: @escaping @Sendable (Options, Console) throws -> ExitCode
   ) {
-    (self.name, self.summary, self.examples) = (name, summary, examples)
+    (self.name, self.summary, self.examples, self.report) = (name, summary, examples, report)
     (makeDetails, optionsType) = (details, Options.self)
     self.run = { words, console in
       guard let options = try CommandLineReader<Options>.read(words) else { return nil }

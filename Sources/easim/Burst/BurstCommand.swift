@@ -37,7 +37,7 @@ extension CommandSpec {
       "easim burst unix:/tmp/echo-3.sock --count 20 --fail-if 'p99>5s' --report /tmp/burst.json",
       "easim burst unix:/tmp/echo-3.sock --count 20 --baseline /tmp/burst.json --tolerance 10000%",
     ],
-    run: runBurst)
+    report: BurstReport.self, run: runBurst)
 }
 
 private func runBurst(_ options: BurstOptions, _ console: Console) throws -> ExitCode {

@@ -34,7 +34,7 @@ extension CommandSpec {
       "easim check --list", "easim check unix:/tmp/echo-1.sock --only 201-211 --report /tmp/check.html",
       "easim check unix:/tmp/echo-1.sock --only certificate,signature --report /tmp/check.json",
     ],
-    run: runCheck)
+    report: CheckReport.self, run: runCheck)
 }
 
 private func runCheck(_ options: CheckOptions, _ console: Console) throws -> ExitCode {

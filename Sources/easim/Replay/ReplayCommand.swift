@@ -37,7 +37,7 @@ extension CommandSpec {
       "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html",
       "easim replay --learn first.pcapng second.pcapng",
     ],
-    run: runReplay)
+    report: ReplayReport.self, run: runReplay)
 }
 
 private struct ReplayOptions: CommandOptions {

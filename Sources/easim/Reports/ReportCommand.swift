@@ -1,18 +1,15 @@
-import AccessoryCheck
 import AccessoryCore
 import AccessoryFormats
 import AccessoryLoad
 import AccessoryRuns
-import AccessorySoak
-import AccessoryWorlds
 import Glibc
 
 extension CommandSpec {
   static let report = CommandSpec(
     name: "report", summary: "show, merge or compare reports",
     details: """
-      Read the reports that 'easim burst', 'easim soak', 'easim scenario run --all', 'easim check' and 'easim replay' write
-      with --report FILE.json. FILE may be a folder: easim then reads all .json files in it.
+      Read the reports that these commands write with --report FILE.json: \(writers).
+      FILE may be a folder: easim then reads all .json files in it.
 
       merge combines several reports, such as those of the shards of a run. Merged reports of worlds and scenarios are byte
       for byte the report of the undivided run. For load tests, counts and histograms add up exactly, so the percentiles are
@@ -64,9 +61,7 @@ private struct ReportOptions: CommandOptions {
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]
 }
 
-private let kinds: [any Report.Type] = [
-  BurstReport.self, CheckReport.self, ScenarioReport.self, SoakReport.self, ReplayReport.self,
-]
+private var writers: String { CommandSpec.all.filter { $0.report != nil }.map(\.name).joined(separator: ", ") }
 
 private func runReport(_ options: ReportOptions, _ console: Console) throws -> ExitCode {
   var options = options
@@ -80,7 +75,7 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   guard let path = options.paths.first else { throw UsageError("FILE… is missing") }
   let first = try ReportInput(path)
   let kind = first.kind
-  let type = kinds.first { $0.kind == kind } ?? BurstReport.self
+  let type = CommandSpec.all.lazy.compactMap(\.report).first { $0.kind == kind } ?? BurstReport.self
   return options.verb == .compare ? try compare(type, first, options, console) : try add(type, first, options, console)
 }
 

@@ -40,7 +40,7 @@ extension CommandSpec {
       "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
       "easim scenario run transport-switch --client naive", "easim scenario run --all --report scenarios.xml",
     ],
-    run: runScenario)
+    report: ScenarioReport.self, run: runScenario)
 }
 
 struct ScenarioOptions: CommandOptions {

@@ -41,7 +41,7 @@ extension CommandSpec {
       "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up",
       "easim soak --seeds 1000 --shard 3/8 --report /tmp/soak-3.json",
     ],
-    run: { (options: SoakOptions, console) in try SoakSession(options, console).run() })
+    report: SoakReport.self, run: { (options: SoakOptions, console) in try SoakSession(options, console).run() })
 }
 
 struct SoakOptions: CommandOptions {
