@@ -155,17 +155,12 @@ extension BurstLimit {
   }
 
   func check(_ report: BurstReport) -> ReportCheck {
-    let times = isService ? report.service : report.latency
     let text: String
     let value: Double
     switch figure {
     case .percentile, .mean:
-      guard times.total > 0 else {
-        return ReportCheck(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
-      }
-      value =
-        if case .percentile(let percent) = figure { Double(times.value(atPercentile: percent)) } else { times.mean }
-      text = FixedText.time(value, unlike: bound)
+      let times = isService ? report.service : report.latency
+      return check(times, cause: times.total > 0 ? report.faultCause : nil)
     case .bursts:
       value = report.burstsPerSecond
       text = "\(FixedText.text(value, places: value < 10 ? 2 : 1, unlike: bound)) bursts/s"
@@ -183,6 +178,22 @@ extension BurstLimit {
     let holds = isUpper ? value <= bound : value >= bound
     return ReportCheck(
       name: "\(self)", goal: goal, passed: holds, text: text, cause: holds || !isAboutTime ? nil : report.faultCause)
+  }
+
+  /// Whether ``check(_:cause:)`` can check the limit: it is a limit on times, but not on service times.
+  package var isOnTimes: Bool { figure.isTime && !isService }
+
+  /// Checks a limit on times. `cause` is the reason why the times may exceed the limit.
+  package func check(_ times: Histogram, cause: String? = nil) -> ReportCheck {
+    guard times.total > 0 else {
+      return ReportCheck(name: "\(self)", goal: goal, passed: false, text: "nothing was measured")
+    }
+    let value =
+      if case .percentile(let percent) = figure { Double(times.value(atPercentile: percent)) } else { times.mean }
+    let holds = value <= bound
+    return ReportCheck(
+      name: "\(self)", goal: goal, passed: holds, text: FixedText.time(value, unlike: bound),
+      cause: holds ? nil : cause)
   }
 }
 
