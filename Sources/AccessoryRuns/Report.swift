@@ -79,6 +79,8 @@ extension Report {
   public var sections: [PageSection] { [] }
   /// By default, a report has no date.
   public var date: String { "" }
+  /// By default, a report covers a whole run.
+  public var shards: ShardSet { .whole }
   /// By default, plans have no differences.
   public func differences(from other: Self) -> [String] { [] }
   /// By default, nothing about a sum misleads.

@@ -158,20 +158,12 @@ struct BurstOptions: CommandOptions {
     ) { limits, word in
       do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
     }.heading("pass or fail"),
-    .baseline,
-    .tolerance,
+    .baseline, .tolerance,
     Option("--allow-lost", \.plan.allowsLost, "with --reconnect: pass even if bursts were lost"),
     Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: pass even if bursts began late"),
     .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
     .fault.heading("the link, and how strict the device is"),
-    .auth,
-    .identification,
-    .order,
-    .firstWriteDelay,
-    .infoPlist,
-    .allProtocols,
-    .allowRemote,
-    .anyUser,
+    .auth, .identification, .order, .firstWriteDelay, .infoPlist, .allProtocols, .allowRemote, .anyUser,
     Option(
       "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus at this address during the run"
     ) { place, word in
@@ -180,10 +172,7 @@ struct BurstOptions: CommandOptions {
       }
       place = address
     }.heading("output"),
-    .quietMessages,
-    .transcript,
-    .transcriptBytes,
-    .capture, .trace, .traceLimit,
+    .quietMessages, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
     [

@@ -154,14 +154,9 @@ final class BurstSession {
     if report.begun > 0 { output.write(report) }
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
-    if console.isJSON {
-      console.out(
-        JSONObject(
-          event: "result", at: runtime.loop.now, side: .app,
-          ["passed": code == .done, "text": "\(report.headline): \(report.ending)", "report": report.json]
-        ))
-    } else if report.begun > 0 {
-      console.outJudged(report.text)
+    if console.isJSON || report.begun > 0 {
+      let summary = "\(report.headline): \(report.ending)"
+      output.show(report, report.outcome, summary, text: report.text, at: runtime.loop.now)
     }
     if refusing?.explainRefusal(console) != true, report.begun == 0 {
       console.err("easim: \(explanation(report, isHidden))")

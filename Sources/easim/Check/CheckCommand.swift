@@ -206,15 +206,7 @@ final class CheckSession {
     output.write(report)
     let verdict = report.outcome
     let code = exitCode(report, verdict)
-    if console.isJSON {
-      console.out(
-        JSONObject(
-          event: "result", at: runtime.loop.now, side: .app,
-          ["passed": verdict.isPassed, "verdict": verdict.word, "text": report.summary, "report": report.json]
-        ))
-    } else {
-      console.outJudged(report.endOfList)
-    }
+    output.show(report, verdict, report.summary, text: report.endOfList, at: runtime.loop.now)
     switch report.ending {
     case .complete, .stopped: break
     case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")

@@ -4,10 +4,8 @@ import AccessoryFormats
 
 extension CommandSpec {
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .check, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair, .plug,
-    .decode,
-    .trace, .redact,
-    .replay,
+    .demo, .run, .list, .watch, .info, .check, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair,
+    .plug, .decode, .trace, .redact, .replay,
     .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .doctor, .completion, .man,
   ]
 }

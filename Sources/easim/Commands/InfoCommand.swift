@@ -27,9 +27,7 @@ private struct InfoOptions: CommandOptions {
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
     .protocolName.described("if several accessories are connected, select the one that offers P"), .auth,
-    .identification,
-    .order,
-    .deviceProfile,
+    .identification, .order, .deviceProfile,
     .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript, .transcriptBytes, .capture,
   ]
 }

@@ -92,8 +92,7 @@ private struct WatchOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
     Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .identification, .order, .deviceProfile,
-    .saveFiles,
-    .allowRemote, .anyUser, .json, .quietMessages,
+    .saveFiles, .allowRemote, .anyUser, .json, .quietMessages,
   ]
 }
 

@@ -33,8 +33,7 @@ private struct ConsoleOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
     .auth, .identification, .order, .firstWriteDelay, .deviceProfile, .saveFiles, .infoPlist, .allProtocols,
-    .allowRemote,
-    .anyUser, .fault,
+    .allowRemote, .anyUser, .fault,
     Option("--time", \.isTimed, "print the time at the start of each line if stdin is not a terminal"),
     .timeout.described("time limit for each open and wait"), .json, .quietMessages, .transcript, .transcriptBytes,
     .capture,

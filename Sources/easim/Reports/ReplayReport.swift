@@ -114,7 +114,6 @@ extension ReplayReport: Report {
     }
   }
 
-  var shards: ShardSet { .whole }
   var unfinished: String? { nil }
   var title: String { "easim replay: \(file), easim as the \(role == .accessory ? "accessory" : "Apple device")" }
 

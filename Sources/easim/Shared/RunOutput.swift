@@ -61,6 +61,15 @@ struct RunOutput<Result: Report> {
     console.trace?.conclude(report)
     files.write(report, console)
   }
+
+  /// Prints the result of the run: a JSON line with the whole report, or `text`.
+  func show(_ report: Result, _ verdict: Verdict, _ summary: String, text: String, at time: Instant) {
+    guard console.isJSON else { return console.outJudged(text) }
+    console.out(
+      JSONObject(
+        event: "result", at: time, side: .app,
+        ["passed": verdict.isPassed, "verdict": verdict.word, "text": summary, "report": report.json]))
+  }
 }
 
 extension RunOutput<CheckReport> {
