@@ -4,7 +4,7 @@ import AccessoryFormats
 
 extension CommandSpec {
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .check, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair,
+    .demo, .run, .list, .watch, .info, .check, .attach, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair,
     .plug, .decode, .trace, .redact, .replay,
     .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .doctor, .completion, .man,
   ]

@@ -1,0 +1,197 @@
+import AccessoryCore
+import AccessoryFormats
+import AccessoryHost
+import AccessoryLoad
+import AccessoryRuns
+import AccessorySessions
+import IAP2
+
+extension CommandSpec {
+  static let attach = CommandSpec(
+    name: "attach", summary: "attach an accessory repeatedly, and report how long each phase takes",
+    details: """
+      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, open a session as soon as an
+      app sees the protocol, disconnect, and repeat this --times N. The report shows how long each phase took: cable, link,
+      identification, authentication, publication to apps (after a flicker, if there is one), and session (until the
+      accessory confirms it with EA03; a session that the accessory closes at once is a failure).
+
+      Conditions for --fail-if: p50, p95, p99.9, mean, max > TIME, from the start of a run to its session. They do not count
+      runs without a session, each of which is a failure of its own.
+
+      Exit codes: 0 every run got a session; 1 a run got none, a condition holds, or the command was stopped; 2 usage error;
+      and, if the first run fails: 3 no accessory found; 4 timed out; 6 the accessory was refused. Ctrl-C ends the command
+      and still writes the report.
+      """,
+    examples: [
+      "easim attach unix:/tmp/echo-1.sock --times 3",
+      "easim attach unix:/tmp/echo-1.sock --times 3 --fail-if 'p95>3s' --report /tmp/attach.html",
+    ],
+    report: AttachReport.self, run: runAttach)
+}
+
+private struct AttachOptions: CommandOptions {
+  var address = Address.standardLocal
+  var times = 10
+  var pause = Duration.milliseconds(200)
+  var limits: [BurstLimit] = []
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.address(\.address)]
+  static let options: [Option<Self>] = [
+    Option("--times", \.times, .integer(1...AttachReport.mostRuns), "number of runs"),
+    Option("--pause", \.pause, .duration, "wait TIME between two runs"),
+    Option(
+      "--fail-if", \.limits, as: "LIMIT", "fail if the condition holds: 'p95>3s', 'max>5s'", isRepeatable: true
+    ) { limits, word in
+      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
+      guard limits.allSatisfy(\.isOnTimes) else { throw UsageError("--fail-if '\(word)': expected a time: 'p95>3s'") }
+    },
+    .protocolName, .timeout.described("time limit for each run"),
+    .settleAfter.described("time that the accessory has to confirm or close a session"),
+    .report, .json, .fault, .auth, .identification, .order, .deviceProfile, .infoPlist, .allProtocols, .allowRemote,
+    .anyUser, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
+  ]
+}
+
+private func runAttach(_ options: AttachOptions, _ console: Console) throws -> ExitCode {
+  let shared = options.shared
+  let output = try RunOutput<AttachReport>(shared, console)
+  let runtime = try CommandRuntime(console, seed: shared.seed)
+  let show: (TimelineEvent) -> Void = { console.isJSON ? console.show($0) : console.witness($0) }
+  let cables = CableOptions(shared, on: runtime.loop, report: show)
+  var report = AttachReport()
+  (report.address, report.protocolName) = ("\(options.address)", shared.protocolName)
+  (report.times, report.limits) = (options.times, options.limits)
+  try cables.openFiles(console)
+  let progress = RunProgress(console, on: runtime.loop) { _ in
+    (Double(report.runs.count) / Double(report.times), "\(report.runs.count) of \(report.times)")
+  } line: { _ in
+    nil
+  }
+  defer { progress.stop() }
+  for number in 1...options.times {
+    if number > 1 { _ = runtime.run(until: { false }, limit: options.pause) }
+    guard runtime.signal == nil else { break }
+    let clock = AttachClock(run: number, shared.protocolName, settling: shared.settleAfter, on: runtime.loop)
+    let host = try HostCommandContext(
+      shared, at: options.address, for: clock, on: runtime, cables, console
+    ) { event in
+      clock.see(event)
+      show(event)
+    }
+    let isHidden = { !host.app.hiddenAccessories.isEmpty }
+    var wasHidden = false
+    _ = try host.run(until: { clock.isOver || isHidden() }, limit: shared.timeout) {
+      wasHidden = isHidden()
+      clock.stop()
+    }
+    guard clock.isOver || runtime.signal == nil else { break }
+    if !clock.isOver {
+      let (code, text) = host.failure(within: shared.timeout, isHidden: wasHidden)
+      if report.runs.isEmpty {
+        progress.clear()
+        if !host.explainRefusal(console) { console.err("easim: \(text)") }
+        return code
+      }
+      clock.run.problem = text
+    }
+    report.runs.append(clock.run)
+    if console.isJSON {
+      let run = JSONObject(AttachReport.Run.format.tree(clock.run))
+      console.out(JSONObject(event: "run", at: runtime.loop.now, side: .app, ["run": run]))
+    }
+  }
+  report.stoppedBy = report.unfinished == nil ? nil : runtime.stopper
+  progress.stop()
+  return conclude(report, output, runtime, console)
+}
+
+private func conclude(
+  _ report: AttachReport, _ output: RunOutput<AttachReport>, _ runtime: CommandRuntime, _ console: Console
+) -> ExitCode {
+  output.write(report)
+  output.show(report, report.verdict, report.headline, text: report.text, at: runtime.loop.now)
+  if report.stoppedBy != nil { _ = runtime.stopped(console, " after \(report.runs.count.counted("run"))") }
+  return report.passed ? .done : .checkFailed
+}
+
+extension HostCommandContext {
+  /// Returns why a run got no session although nothing was refused by the accessory in a session.
+  fileprivate func failure(within timeout: Duration, isHidden: Bool) -> (ExitCode, String) {
+    if let refusal { return (.refused, refusal.sentence) }
+    if isHidden { return (.unreachable, Self.nothingVisible) }
+    if isMissing { return explanation(within: timeout) }
+    return (.timedOut, "apps did not see the protocol within \(DurationText.format(timeout))")
+  }
+}
+
+/// Measures the phases of one attachment. As soon as the accessory offers the protocol, the app opens a session. The run
+/// is over when the accessory has confirmed or closed the session, or has done neither for a while.
+final class AttachClock: AppHandler, SessionHandler {
+  var run = AttachReport.Run()
+  private(set) var isOver = false
+  private let protocolName: String?
+  private let settling: Duration
+  private let loop: any EventLoop
+  private var last: Instant
+  private var session: Session?
+  private var timer: LoopTimer?
+
+  init(run number: Int, _ protocolName: String?, settling: Duration, on loop: any EventLoop) {
+    (self.protocolName, self.settling, self.loop, last) = (protocolName, settling, loop, loop.now)
+    run.number = number
+    timer = loop.makeTimer { [unowned self] in isOver = true }
+  }
+
+  /// Ignores what happens from now on.
+  func stop() {
+    session?.handler = nil
+    timer?.cancel()
+  }
+
+  func see(_ event: TimelineEvent) {
+    guard event.side == .device else { return }
+    switch event.kind {
+    case .attach: reach(.cable)
+    case .link(isUp: true, _): reach(.link)
+    case .identification: reach(.identification)
+    case .authentication(.succeeded): reach(.authentication)
+    case .message(let passed)
+    where passed.direction == .received && passed.message.id == .externalAccessorySessionStatus && session != nil:
+      reach(.session)
+      // The session ends after this event if the accessory closes it.
+      timer?.arm(at: loop.now)
+    default: break
+    }
+  }
+
+  /// Only the first time counts, because accessories that flicker go through most phases several times.
+  private func reach(_ phase: AttachReport.Phase) {
+    guard !isOver, run.phases[phase] == nil else { return }
+    run.phases[phase] = loop.now - last
+    last = loop.now
+  }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard session == nil, let name = protocolName ?? accessory.protocols.first, accessory.protocols.contains(name)
+    else { return }
+    reach(.publication)
+    do throws(AppSessionError) {
+      let session = try app.openSession(with: accessory, protocolName: name)
+      self.session = session
+      session.handler = self
+      timer?.arm(at: loop.now + settling)
+    } catch { fail("\(error)") }
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+
+  func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+  func sessionIsWritable(_ session: Session) {}
+  func session(_ session: Session, endedWith end: SessionEnd) { fail("the session ended: \(end)") }
+
+  private func fail(_ problem: String) {
+    guard !isOver else { return }
+    (run.problem, isOver) = (problem, true)
+  }
+}
