@@ -39,7 +39,8 @@ package struct CallTrace: Sendable {
     return place
   }
 
-  private static let ownFolders = ["/Sources/ExternalAccessory", "Sources/CAppCalls/"]
+  /// Where the code between the app and the search for its frame comes from; sanitizers wrap the search.
+  private static let ownFolders = ["/Sources/ExternalAccessory", "Sources/CAppCalls/", "/compiler-rt/"]
   /// The files whose frames can appear on the stack between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 
