@@ -153,7 +153,6 @@ struct LinkAnalysis {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []
   private var sawBeginning = false
-  /// What the current entry has shown so far.
   private var events: [CaptureAnalysis.Event] = []
 
   init(_ cable: Int) { self.cable = cable }

@@ -16,7 +16,6 @@ protocol RecordFormat {
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
 
-  /// Reads the header of a record. Returns nil if the header is invalid.
   mutating func record(_ header: ArraySlice<UInt8>) -> RecordHeader?
 }
 

@@ -16,7 +16,6 @@ struct LogDocument: RedactedDocument {
     let range: Range<Int>
     /// The position of the first digit of each byte.
     let digits: [Int]
-    /// The part of the line that follows the bytes.
     let rest: Range<Int>
   }
 

@@ -186,7 +186,6 @@ private struct CaptureSketch: Equatable {
     self.streams = streams
   }
 
-  /// Adds the secrets in the decoder's output to `names`.
   func collect(into names: inout SecretNames) {
     for key in streams.keys.sorted() {
       var stream = streams[key]

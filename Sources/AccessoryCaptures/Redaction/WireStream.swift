@@ -14,7 +14,6 @@ struct WireStream {
 
   init(isNative: Bool = false) { self.isNative = isNative }
 
-  /// Appends bytes, and returns their range in the stream.
   mutating func append(_ more: some Collection<UInt8>) -> Range<Int> {
     let start = bytes.count
     bytes += more

@@ -127,7 +127,6 @@ struct UARTTable {
   private var name: Int?
   private var kind: Int?
 
-  /// Creates a table from its header line. Returns nil if the header is not supported.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
     let value = columns.lastIndex { ["data", "value"].contains($0) }
@@ -139,7 +138,6 @@ struct UARTTable {
     kind = columns.firstIndex { ["type", "ann class"].contains($0) }
   }
 
-  /// Returns the byte in a row, or nil if there is none.
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
     let filled = values.first { $0.column < columns.count && !columns[$0.column].isEmpty }

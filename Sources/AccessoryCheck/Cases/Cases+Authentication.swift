@@ -200,7 +200,6 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Returns why the signature was rejected, or nil if it is valid.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
@@ -208,7 +207,6 @@ extension CheckRun {
     return nil
   }
 
-  /// Throws a failure if `answer` arrived more than `limit` after the device had sent `request`.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

@@ -79,7 +79,6 @@ package enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// Cases that the user has written.
   case own
 
   package var title: String {

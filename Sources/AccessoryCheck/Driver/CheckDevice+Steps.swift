@@ -111,7 +111,6 @@ extension CheckDevice {
     return (IdentificationReading(received.message), received)
   }
 
-  /// Accepts the identification and sends the updates that the accessory requests in it.
   func acceptIdentification(_ identification: Identification) throws {
     try send(ControlMessage(.identificationAccepted))
     let wanted = Set(identification.messagesReceived)
@@ -124,7 +123,6 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session. Returns the status that the accessory reports for the session within `limit`.
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
@@ -142,7 +140,6 @@ extension CheckDevice {
   }
 
   enum SessionStatus: Equatable {
-    /// The accessory sent no EA03.
     case none
     /// The accessory confirmed the session by sending EA03 with status 0 in this packet.
     case open(Int)

@@ -84,8 +84,6 @@ final class CheckDevice {
   var acknowledgementTimeout: Duration { .milliseconds(Int64(answer.cumulativeAcknowledgementTimeout)) }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` is true, the accessory disconnects, or `limit` passes. Returns whether `condition` is
-  /// true.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()

@@ -18,7 +18,6 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// How the accessory ended the connection, or nil if it did not.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
@@ -156,7 +155,6 @@ package struct CheckPump {
     }
   }
 
-  /// Waits until `condition` is true or `limit` passes. Returns whether `condition` is true.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }
@@ -196,7 +194,6 @@ struct WirePacket {
 
   var isFromAccessory: Bool { direction == .fromAccessory }
 
-  /// The payload of a complete packet, or no bytes for anything else.
   var payload: ArraySlice<UInt8> {
     guard let header, header.payloadCount > 0 else { return [] }
     return bytes[PacketHeader.size..<PacketHeader.size + header.payloadCount]
@@ -242,7 +239,6 @@ extension WirePacket {
     static let session = 7..<8
   }
 
-  /// Returns this packet as proof, with its time relative to `start`.
   func proof(since start: Instant, marking marks: [Range<Int>] = [], _ remark: String = "") -> CheckProof {
     CheckProof(
       time: time - start, direction: direction, bytes: Array(bytes.prefix(Self.shownBytes)), length: wholeLength,

@@ -13,7 +13,6 @@ struct Attack {
     case data(session: UInt16, bytes: [UInt8])
     /// A file transfer packet with the next sequence number, for links with a file transfer session.
     case file([UInt8])
-    /// The same bytes, sent `times` times.
     case flood([UInt8], times: Int)
     /// Silence for this many milliseconds.
     case silence(Int)
@@ -215,7 +214,6 @@ package struct HostileReport: Sendable, Equatable {
   }
 
   package var attacks = 0
-  /// The attacks that the accessory did not survive.
   package var failures: [Failure] = []
 
   package var summary: String {

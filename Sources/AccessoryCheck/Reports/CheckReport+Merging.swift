@@ -27,7 +27,6 @@ extension CheckReport {
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// The reason a shard is incomplete: either the run was stopped, or the accessory did not come back.
   package var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text

@@ -30,7 +30,6 @@ package struct CheckReport: Sendable, Equatable {
   /// The step that the device took first (authentication or identification), or nil if unknown.
   package var order: DevicePeer.Settings.Order?
   package var ending = Ending.complete
-  /// Whether the run passes even if no case is judged.
   package var allowsEmpty = false
   /// The changes since an earlier run. easim does not read these changes back from report files.
   package var comparison: CheckComparison?
@@ -88,8 +87,6 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result as text. The line with the outcome is followed by advice and by the packets that prove the failure, if
-  /// any.
   package var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.label)  \(rule.sentence)"
@@ -109,7 +106,6 @@ extension CheckResult {
 extension CheckReport {
   package var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
-  /// The summary that follows the list of results: what was checked, and the counts.
   package var endOfList: String {
     var lines: [String] = []
     if let accessory {

@@ -100,7 +100,6 @@ extension CheckRun {
 }
 
 package struct CheckSettings {
-  /// How long the accessory may take to complete each step.
   package var stepLimit = Duration.seconds(20)
   package var pace = Duration.milliseconds(200)
   /// How long to wait when checking that nothing arrives.

@@ -37,7 +37,6 @@ package struct BurstLane {
     case wrong(Flight, String)
     /// The reply is wrong. The lane collects further bytes until `BurstLane.conclude()` diagnoses the mistake.
     case suspicious
-    /// The given number of unexpected bytes arrived. `BurstLane.conclude()` identifies the unexpected bytes.
     case unexpected(Int)
   }
 
@@ -56,7 +55,6 @@ package struct BurstLane {
   private let scratch: UniqueScratch
   private var judging: Judging
   private var collector: ReplyCollector?
-  /// The bursts in flight, oldest first.
   package private(set) var flights: [Flight] = []
   /// How many of the `flights` have been sent completely.
   private var sentWhole = 0
@@ -223,7 +221,6 @@ package struct BurstLane {
     return deadline
   }
 
-  /// Collects the remaining bytes for ``conclude()``.
   private mutating func collect(_ bytes: RawSpan, from offset: inout Int) {
     echo?.collect(bytes.extracting(offset..<bytes.byteCount))
     offset = bytes.byteCount

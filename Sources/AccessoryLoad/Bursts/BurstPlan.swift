@@ -138,7 +138,6 @@ public struct BurstPlan: Equatable, Sendable {
   /// Creates a plan that sends a hundred bursts of 10,000 unique bytes, one at a time, and expects an echo of each.
   public init() {}
 
-  /// The phases in which the rate changes, or an empty array if the plan has none.
   var phases: [BurstPhase] {
     get { if case .phases(let phases) = pace { phases } else { [] } }
     set { pace = .phases(newValue) }

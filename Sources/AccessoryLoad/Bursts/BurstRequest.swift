@@ -9,7 +9,6 @@ struct BurstRequest: Equatable, Sendable {
   enum Reply: Equatable, Sendable {
     case echo
     case nothing
-    /// A complete reply that follows a rule.
     case rule(ReplyRule)
   }
 

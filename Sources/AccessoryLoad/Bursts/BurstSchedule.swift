@@ -32,11 +32,9 @@ package struct BurstSchedule: Equatable, Sendable {
 
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
-  /// The time at which the run began, or nil if the run has not begun yet.
   package private(set) var start: Instant?
   package private(set) var isFinished = false
   package private(set) var begun = 0
-  /// How many of the bursts that have begun are measured.
   package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?

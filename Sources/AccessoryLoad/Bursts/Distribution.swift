@@ -71,7 +71,6 @@ enum Distribution<Value: Drawable>: Equatable, Sendable {
   }
 }
 
-/// A type whose values can be drawn from a ``Distribution``.
 protocol Drawable: Comparable, Sendable {
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }

@@ -26,7 +26,6 @@ public struct TimeSlices<Slice: TimeSlice>: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Applies `change` to the slice at `time` after the start of the run.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Slice.limit { halve() }
@@ -63,7 +62,6 @@ public struct TimeSlices<Slice: TimeSlice>: Equatable, Sendable {
     }
   }
 
-  /// Restores a series from its slices, or returns nil if they are invalid.
   init?(length: Duration, slices: [Slice]) {
     var allowed = Self.finest
     while allowed < length { allowed = allowed * 2 }
@@ -147,7 +145,6 @@ public struct LatencyColumn: TimeSlice {
 }
 
 extension LatencyMap {
-  /// Counts a burst that was completed at `time` after the start of the run.
   mutating func add(_ nanoseconds: Int, at time: Duration) {
     add(at: time) { $0.counts[LatencyColumn.row(of: nanoseconds)] += 1 }
   }
@@ -159,7 +156,6 @@ extension LatencyMap {
     }
   }
 
-  /// Restores a map from its cells, or returns nil if the cells are invalid.
   init?(length: Duration, cells: [[Int]]) {
     var columns: [LatencyColumn] = []
     for cell in cells {

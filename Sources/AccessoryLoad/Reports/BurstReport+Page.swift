@@ -248,7 +248,6 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// Returns the limits on times or rates that charts show as lines.
   func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
     judgedLimits.compactMap { limit in
       guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }

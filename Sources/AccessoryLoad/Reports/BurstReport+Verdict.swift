@@ -101,7 +101,6 @@ extension BurstReport {
     plan.count.map { completed + lost < $0 } ?? false || plan.time.map { measured < $0 } ?? false
   }
 
-  /// Text such as "512 of 100,000,000 bursts".
   private var extentText: String {
     if let time = plan.time { return "\(FixedText.span(measured)) of \(FixedText.span(time))" }
     let asked = plan.count.map { " of \(FixedText.grouped($0))" } ?? ""

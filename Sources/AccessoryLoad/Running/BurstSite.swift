@@ -164,7 +164,6 @@ public final class BurstSite: AppHandler {
 
   func lost(_ count: Int) { record.count(lost: count) }
 
-  /// Reopens a session that has ended while its accessory is still connected, if the plan allows reconnects.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }

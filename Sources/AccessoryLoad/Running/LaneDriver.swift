@@ -27,7 +27,6 @@ final class LaneDriver: SessionHandler {
   @exclusivity(unchecked) private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
-  /// Chooses each burst, or nil if all bursts are the same.
   @exclusivity(unchecked) private var drawer: BurstDrawer?
   @exclusivity(unchecked) private(set) var thinkingUntil: Instant?
   /// Fires when nothing has arrived for so long that the reply counts as complete.
@@ -257,7 +256,6 @@ final class LaneDriver: SessionHandler {
     runner.laneIsOver()
   }
 
-  /// Counts the bursts in flight as lost, unless the run was stopped.
   @discardableResult
   func dropFlights() -> Int {
     let flights = machine.abandon()

@@ -199,7 +199,6 @@ extension SoakStreamPlan {
   }
 }
 
-/// Random faults of all kinds.
 enum SoakFaults {
   /// Returns a random fault. If `lossless` is true, every byte still arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
